@@ -53,7 +53,7 @@ def test_the_uses_of_the_readme_are_short_and_run(capsys: pytest.CaptureFixture[
 def test_the_shell_lines_of_the_readme_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    X, y = load_digits(return_X_y=True)
+    X, y = load_digits(n_class=3, return_X_y=True)
     monkeypatch.chdir(tmp_path)
     np.savez("embeddings.npz", X=X, y=y)
     _, _, *lines = blocks(README, "sh")

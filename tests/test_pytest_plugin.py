@@ -100,7 +100,7 @@ def test_fewer_trials_skip_what_they_cannot_decide_and_still_find_faults(pyteste
     done.stdout.fnmatch_lines(["SKIPPED * Undecided: *with 400 trials*"])
     # A test that names no number asks for as many as it takes, which are more than any default.
     pytester.makepyfile(test_promises=SUITE.replace(", trials=1_000", "").replace(", trials=2_000", ""))
-    done = pytester.runpytest_subprocess(*PLUGIN, "-v", "--dp-trials=20000", "-k", "undecided")
+    done = pytester.runpytest_subprocess(*PLUGIN, "-v", "--dp-trials=3000", "-k", "undecided")
     assert outcomes(done.stdout.str()) == {"test_an_undecided_one": "SKIPPED"}
 
 

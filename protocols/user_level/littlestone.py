@@ -69,10 +69,6 @@ class VersionSpaces:
         """The Littlestone dimension of the class."""
         return self._dimensions[self.full]
 
-    def dimension_of(self, space: int) -> int:
-        """Return the Littlestone dimension of a version space."""
-        return self._dimensions[space]
-
     def after(self, space: int, point: int, label: int) -> int:
         """Return what is left of a version space by an example; 0 if nothing is."""
         return space & self._keeps[point][label]

@@ -142,17 +142,8 @@ def test_an_answer_or_one_sentence(words: tuple[str, ...], capsys: pytest.Captur
     judge(words, status, printed.out, printed.err)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("account", "poisson", "--mean", "0", "--instances", "2", "--delta", "1e-4"),
-        ("account", "gaussian", "--sigma", "\udcff", "--instances", "2", "--delta", "1e-4"),
-        ("plan", "--epsilon", "700", "--delta", "0", "--users", "10", "--instances", "1", "--bitsum", "local-rr"),
-        ("certify", "rr", "--users", "10", "--flip-probability", "1/0", "--epsilon", "1"),
-    ],
-    ids=lambda words: " ".join(words[:4]).encode("ascii", "replace").decode(),
-)
-def test_the_same_in_a_process_of_its_own(words: tuple[str, ...]) -> None:
+def test_the_same_in_a_process_of_its_own() -> None:
+    words = ("account", "gaussian", "--sigma", "\udcff", "--instances", "2", "--delta", "1e-4")
     done = subprocess.run(
         [sys.executable, "-m", "dpverify", *words],
         capture_output=True,

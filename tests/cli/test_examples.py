@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -52,6 +53,7 @@ def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, An
         yield from commands(inner, (*path, name))
 
 
+@functools.cache
 def all_commands() -> dict[str, Any]:
     return dict(commands(typer.main.get_command(cli.application())))
 

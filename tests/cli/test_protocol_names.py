@@ -92,10 +92,8 @@ def sum_of(bits: object, rng: object) -> float:
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [
-        ("dpverify acc", {"account"}),
         ("dpverify account central-d", {"central-discrete-laplace", "central-discrete-gaussian"}),
         ("dpverify plan --bitsum 3", {"3nb"}),
-        ("dpverify account rr --flip", {"--flip-probability"}),
     ],
 )
 def test_a_shell_completes(typed: str, offered: set[str]) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import load_digits, load_iris, load_wine, make_classification
+from sklearn.datasets import load_digits, load_wine, make_classification
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
@@ -21,7 +21,6 @@ import dpverify
 from dpverify.learning import planner
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.guarantee import PrivacyWarning
-from dpverify.planning.kernels.rungs import kernels
 from tests.learning.points import blobs
 from tests.refusals import refused
 from tests.samples import assert_mean
@@ -37,7 +36,7 @@ def learned() -> tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]:
     return PrivateDensityClassifier(epsilon=1, bits=32, random_state=3).fit(X, y), X, y
 
 
-@pytest.mark.parametrize("kernel", kernels())
+@pytest.mark.parametrize("kernel", ["inner-product", "laplacian"])
 def test_scikit_learn_conventions(kernel: str) -> None:
     checks = check_estimator(PrivateDensityClassifier(kernel=kernel, **FREE), on_skip=None)
     assert len(checks) > 40
@@ -123,7 +122,7 @@ def test_a_stream_has_the_law_of_the_whole() -> None:
 
 @pytest.mark.parametrize(
     ("load", "scaled", "good"),
-    [(load_digits, False, 0.88), (load_digits, True, 0.88), (load_wine, True, 0.91), (load_iris, False, 0.93)],
+    [(load_digits, False, 0.88), (load_wine, True, 0.91)],
 )
 @pytest.mark.parametrize("kernel", ["inner-product", "gaussian"])
 def test_defaults_learn(load: Any, scaled: bool, good: float, kernel: str) -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 
 from dpverify.guarantee import Budget
-from dpverify.learning.planner import BITSUMS, Planner
+from dpverify.learning.planner import Planner
 from dpverify.planning.account import account
 from tests.refusals import refused
 
 BUDGET = Budget("2", "1e-4")
 
 
-@pytest.mark.parametrize("bitsum", BITSUMS)
+@pytest.mark.parametrize("bitsum", ["rr", "poisson", "pure"])
 def test_a_plan_for_fewer_users_holds_for_more(bitsum: str) -> None:
     planner = Planner(bitsum, BUDGET, 2, 1.5)
     made = planner(31 * 8 + 7)

@@ -12,9 +12,9 @@ from tests.planning.hunt_accounts import KINDS, checks, epsilons
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("error")
 def test_no_account_misses_the_worst_dataset(kind: str) -> None:
-    rngs = [np.random.default_rng((5, case)) for case in range(6)]
+    rngs = [np.random.default_rng((5, case)) for case in range(3)]
     lines = [line for rng in rngs for line in checks(KINDS[kind](rng), rng)]
-    assert len(lines) >= 12
+    assert len(lines) >= 6
     assert not [line for line in lines if line]
 
 

@@ -214,7 +214,7 @@ def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
             int(10 ** rng.uniform(0.7, 4.0)),
             int(rng.choice([1, 2, 5, 20])),
         )
-        for _ in range(6)
+        for _ in range(3)
     ]
     # Where the first coarse bounds were 14, 32 and 7 % off, and the usual case.
     known = [
@@ -236,7 +236,7 @@ def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
         assert exact.bitsum_rmse * (1 - 1e-4) < coarse.bitsum_rmse <= 1.012 * exact.bitsum_rmse
         found = account(coarse.protocol, instances=instances, delta=delta, relative_width=1e-3).epsilon
         assert found.lower <= coarse.guarantee.epsilon <= float(epsilon)
-    assert met >= 8
+    assert met >= 6
     # What has no coarser bound is planned as ever.
     asked = {"users": 50, "instances": 2}
     for bitsum, options in (("poisson", {}), ("rr", {"squared_change": 0.5})):

@@ -68,48 +68,6 @@ def test_errors_of_infinite_and_missing_mass_count_in_every_copy(sign: float) ->
     assert holds(composed(one).delta(3.0), 1.0 - (1.0 - infinite) ** COPIES)
 
 
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_errors_of_a_factors_transform_count_in_every_copy(
-    monkeypatch: pytest.MonkeyPatch, epsilon: float, sign: float
-) -> None:
-    # Noise along the signal adds up coherently over the powers.
-    monkeypatch.setattr(tilting, "fft_error", lambda length: NOISE)
-    exact = np.fft.rfft
-    monkeypatch.setattr(np.fft, "rfft", lambda values: exact(values) * (1.0 + sign * NOISE))
-    found = composed().delta(epsilon)
-    assert holds(found, binomial(epsilon))
-    assert found.width < 0.1
-
-
-@pytest.mark.parametrize("epsilon", EPSILONS)
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_the_error_of_the_inverse_transform_is_charged(
-    monkeypatch: pytest.MonkeyPatch, epsilon: float, sign: float
-) -> None:
-    monkeypatch.setattr(compose, "fft_error", lambda length: NOISE)
-    exact = np.fft.irfft
-    monkeypatch.setattr(np.fft, "irfft", lambda values, length: exact(values, length) * (1.0 + sign * NOISE))
-    assert holds(composed().delta(epsilon), binomial(epsilon))
-
-
-@pytest.mark.parametrize("sign", [-1.0, 1.0])
-def test_the_error_of_the_masses_reaches_an_answer_through_all_its_weights(
-    monkeypatch: pytest.MonkeyPatch, sign: float
-) -> None:
-    # Noise spread over a long window adds up in a tail sum to many times its 2-norm.
-    exact = np.fft.irfft
-
-    def noisy(values: np.ndarray, length: int) -> np.ndarray:
-        masses = exact(values, length)
-        return np.asarray(masses + sign * NOISE * float(np.linalg.norm(masses)) / math.sqrt(length))
-
-    monkeypatch.setattr(compose, "fft_error", lambda length: NOISE)
-    monkeypatch.setattr(np.fft, "irfft", noisy)
-    for epsilon in EPSILONS:
-        assert holds(composed(step=LOSS / 200.0).delta(epsilon), binomial(epsilon))
-
-
 def test_the_lower_bound_gets_the_variance_of_every_split(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
 
@@ -130,15 +88,6 @@ def test_both_recurrences_are_charged(monkeypatch: pytest.MonkeyPatch, epsilon: 
     monkeypatch.setattr(compose, "decayed_sums_error", lambda length: NOISE)
     monkeypatch.setattr(compose, "decayed_sums", lambda terms, rate: exact(terms, rate) * (1.0 + sign * 0.999 * NOISE))
     assert holds(composed().delta(epsilon), binomial(epsilon))
-
-
-@pytest.mark.parametrize("epsilon", [-1.0, *EPSILONS])
-def test_what_wraps_around_a_short_window_is_charged(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
-    # Losses of 200 cells each, so that even the shortest window cuts the law.
-    monkeypatch.setattr(compose, "_LOG_ALIAS", math.log(0.3))
-    found = composed(step=LOSS / 200.0).delta(epsilon)
-    assert holds(found, max(binomial(epsilon), -math.expm1(epsilon)))
-    assert found.width > 1e-3
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -176,7 +125,7 @@ def test_losses_that_are_moved_to_the_grid_are_charged(monkeypatch: pytest.Monke
 @pytest.mark.parametrize("sign", [-1.0, 1.0])
 def test_the_evaluation_of_tilted_masses_is_charged_in_every_copy(monkeypatch: pytest.MonkeyPatch, sign: float) -> None:
     def noisy(exponents: np.ndarray) -> np.ndarray:
-        return np.exp(exponents) * (1.0 + 2.0 * NOISE * sign * np.where(np.arange(exponents.size) % 2, 1.0, -1.0))
+        return np.exp(exponents) * (1.0 + 6.0 * NOISE * sign * np.where(np.arange(exponents.size) % 2, 1.0, -1.0))
 
     monkeypatch.setattr(tilting, "UNIT", NOISE)
     monkeypatch.setattr(tilting, "np", SimpleNamespace(**{**vars(np), "exp": noisy}))

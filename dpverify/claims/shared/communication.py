@@ -9,7 +9,6 @@ datasets and public randomness.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from dpverify.claims.bitsum import claims_of
@@ -18,7 +17,7 @@ from dpverify.shown import Plain
 from protocols.bitsum import BitsumProtocol
 from protocols.validation import check_integer
 
-__all__ = ["Communication", "communication", "communication_rows", "message_bits"]
+__all__ = ["Communication", "communication", "message_bits"]
 
 
 @dataclass(frozen=True)
@@ -104,10 +103,3 @@ def communication(
         bits,
         expected * bits,
     )
-
-
-def communication_rows(
-    protocols: Iterable[BitsumProtocol], bitsums: int = 1, *, fraction_of_ones: float = 1.0, chance: float = 1e-6
-) -> tuple[Communication, ...]:
-    """Return `communication` of every protocol, in order."""
-    return tuple(communication(p, bitsums, fraction_of_ones=fraction_of_ones, chance=chance) for p in protocols)

@@ -186,10 +186,6 @@ class MeasuredStability:
         """Return the share of draws of which less than the share eta of the samples led to h_r: an estimate."""
         return float((self.agreements < check_real("eta", eta, low=0.0, high=1.0) * self.trials).mean())
 
-    def inaccurate(self, alpha: float) -> float:
-        """Return the share of draws whose h_r has an error above alpha: an estimate."""
-        return float((self.errors > check_real("alpha", alpha, low=0.0, high=1.0)).mean())
-
 
 def measured_stability(
     learner: WeighingLearner, law: ArrayLike, samples: int, rng: np.random.Generator, *, draws: int, trials: int

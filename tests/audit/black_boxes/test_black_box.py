@@ -49,10 +49,6 @@ def out_of_range(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
     return np.where((rng.random(runs) < 1e-3) & (bit == 1), 50, geometric(bit, rng, runs))
 
 
-def parity(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
-    return 2 * rng.integers(-300, 300, runs) + bit
-
-
 def residue(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
     return 10 * rng.integers(0, 10**6, runs) + 3 + bit
 
@@ -82,21 +78,15 @@ def negative_zero(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]
     return np.where(rng.random(runs) < 0.5, 1.0, -0.0 if bit else 0.0)
 
 
-def deterministic(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
-    return np.full(runs, bit)
-
-
 LEAKS = [
     second_column,
     out_of_range,
-    parity,
     residue,
     label_leak,
     covert,
     masked,
     signs,
     negative_zero,
-    deterministic,
     laplace,
 ]
 

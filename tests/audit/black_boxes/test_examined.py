@@ -91,10 +91,7 @@ def test_the_surest_event_has_most_of_the_level_and_the_next_one_enough() -> Non
     np.testing.assert_allclose(weights, [order / 3 + 0.12, 0.4 + order + 0.12, order / 2 + 0.06])
 
 
-CLAIMS = [(1.0, 0.0), (1.0, 1e-3), (0.5, 0.05)]
-
-
-@pytest.mark.parametrize("claim", CLAIMS)
+@pytest.mark.parametrize("claim", [(1.0, 0.0), (1.0, 1e-3)])
 def test_no_figure_contradicts_the_verdict(claim: tuple[float, float]) -> None:
     # The counts of many audits near the claim: what agrees by chance would not agree in all of them.
     rng, trials, level = np.random.default_rng(8), 60_000, 0.05
@@ -110,7 +107,7 @@ def test_no_figure_contradicts_the_verdict(claim: tuple[float, float]) -> None:
         for counts in examination._counts
     ]
     seen: Counter[Verdict] = Counter()
-    runs = 100 if delta == 0.0 else 12
+    runs = 60 if delta == 0.0 else 12
     for _ in range(runs):
         for counts, share in zip(examination._counts, shares, strict=True):
             for name, p in share.items():

@@ -51,13 +51,13 @@ def few_seeds(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.random.default_rng(int(rng.integers(64))).permutation(messages)
 
 
-@pytest.mark.parametrize(("shuffle", "trials"), [(last_stays, 1_000), (few_seeds, 3_000)])
+@pytest.mark.parametrize(("shuffle", "trials"), [(last_stays, 500), (few_seeds, 2_000)])
 def test_more_trials_show_what_few_do_not(shuffle: Shuffle, trials: int) -> None:
     assert "message positions" in found(subject(shuffle), trials)
 
 
 def test_a_fair_shuffle_is_not_blamed() -> None:
-    assert found(subject(fair), 1_000) == set()
+    assert found(subject(fair), 600) == set()
 
 
 def test_one_silent_user_is_seen() -> None:

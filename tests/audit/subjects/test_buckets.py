@@ -106,19 +106,12 @@ FAULTS: dict[str, tuple[BucketSums, dict[str, Any], str]] = {
     "one seed for all runs": (
         HISTOGRAM, {"sample_view": with_noise(lambda rng, shape: drawn(np.random.default_rng(1), shape))},
         "repeated"),
-    "own buckets counted": (
-        HISTOGRAM, {"sample_view": lambda self, counts, rng: counts + drawn(rng, np.shape(counts))}, "conformance"),
-    "a bucket dropped": (
-        HISTOGRAM, {"analyze": lambda self, view: np.maximum(self.estimates(view), 0.0) * [1, 1, 0]}, "conformance"),
-    "off by one": (HISTOGRAM, {"analyze": lambda self, view: np.maximum(11 - np.asarray(view), 0)}, "conformance"),
-    "not clipped": (HISTOGRAM, {"analyze": lambda self, view: 12 - np.asarray(view)}, "conformance"),
     "negative ones mirrored": (HISTOGRAM, {"analyze": lambda self, view: np.abs(12 - np.asarray(view))}, "conformance"),
     "the last of equals": (
         SELECTION, {"analyze": lambda self, view: self.buckets - 1 - np.argmax(self.estimates(view)[..., ::-1], -1)},
         "conformance"),
     "ties at zero go to the first": (
         SELECTION, {"analyze": lambda self, view: np.argmax(np.maximum(self.estimates(view), 0.0), -1)}, "conformance"),
-    "the fewest": (SELECTION, {"analyze": lambda self, view: np.argmin(self.estimates(view), -1)}, "conformance"),
 }  # fmt: skip
 
 

@@ -68,13 +68,8 @@ def last_user_plain(self: VectorSum, vectors: Array, rng: np.random.Generator) -
 
 FAULTS: dict[str, tuple[dict[str, Any], str]] = {
     "a third of the blanket": (other(blanket_probability=0.1), "conformance"),
-    "rounds down": (rounded(np.floor), "conformance"),
     "rounds to the nearest": (rounded(np.rint), "conformance"),
     "coordinates exchanged": ({"randomize": lambda self, x, rng: SUM.randomize(x[:, ::-1], rng)}, "conformance"),
-    "a coordinate dropped": ({"analyze": lambda self, view: SUM.analyze(view) * [1.0, 0.0]}, "conformance"),
-    "not divided by the chance to be sampled": ({"analyze": lambda self, view: 0.5 * SUM.analyze(view)}, "conformance"),
-    "blanket not removed": (
-        {"analyze": lambda self, view: 2.0 * (view @ np.arange(2))}, "conformance"),
     "clipped at 0": ({"analyze": lambda self, view: np.maximum(SUM.analyze(view), 0.0)}, "conformance"),
 }  # fmt: skip
 

@@ -70,7 +70,7 @@ class BitsumClaimsContract:
         rebuilt = type(self.protocol)(self.protocol.users, **self.claims.parameters(self.protocol))
         assert rebuilt == self.protocol
 
-    @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4, 0.9, 1.6])
+    @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.6])
     def test_delta_is_the_largest_of_all_neighbours(self, epsilon: float) -> None:
         for threat_model in self.claims.threat_models:
             exact = max(hockey_stick(p, q, epsilon) for p, q in self.neighbours(threat_model))
@@ -78,7 +78,7 @@ class BitsumClaimsContract:
             assert found.lower <= exact + 1e-11
             assert exact - 1e-11 <= found.upper <= exact * (1 + 1e-4) + 1e-11
 
-    @pytest.mark.parametrize("epsilon", [0.2, 0.9])
+    @pytest.mark.parametrize("epsilon", [0.9])
     def test_two_instances_are_the_worst_mix(self, epsilon: float) -> None:
         for threat_model in self.claims.threat_models:
             pairs = self.neighbours(threat_model)

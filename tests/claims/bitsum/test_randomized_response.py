@@ -20,10 +20,8 @@ from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum import randomized_response as rr
 from dpverify.claims.shared import response_pairs
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Interval, Side
+from dpverify.guarantee import Interval
 from dpverify.planning.account import account
-from dpverify.planning.plan import plan
-from dpverify.planning.proved import TargetEpsilon
 from dpverify.privacy_loss.composing import any_mix
 from dpverify.privacy_loss.composing.any_mix import AnyMix
 from dpverify.privacy_loss.datasets.covers import Covers, members
@@ -146,31 +144,18 @@ SHARP = {"delta": 1e-6, "relative_width": 1e-5}
 @pytest.mark.parametrize(
     ("users", "p", "instances", "width", "accuracy"),
     [
-        # The supremum of the datasets, or a chord above it, once left 2.6 %, 0.45 %, 0.86 %, 0.14 %, 0.12 % and 0.11 %.
+        # The supremum of the datasets, or a chord above it, once left 2.6 %, 0.14 % and 0.11 %.
         (10, 0.3, 768, 1e-3, {"delta": 1e-6}),
-        (100, 0.3, 768, 1e-3, {"delta": 1e-6}),
-        (10**6, 1e-5, 10_000, 1e-3, {"delta": 1e-6}),
         (10**6, 3e-5, 8, 1e-3, {"delta": 1e-6}),
-        (10**6, 2e-4, 768, 1e-3, {"delta": 1e-6}),
         (10**6, 1e-3, 10**6, 1e-3, {"delta": 1e-6}),
         (1000, 0.45, 512, 1e-3, SHARP),
-        (30_000, 0.1, 768, 1e-3, SHARP),
-        (10**6, 0.1, 512, 1e-3, SHARP),
         (10**7, 0.001, 16, 1e-3, SHARP),
         (10**12, 0.1, 512, 1e-3, SHARP),
         (10**9, 0.1, 1, 1e-3, SHARP),
         (10**5, 0.1 / 10**5, 768, 2e-4, SHARP),
-        (10**5, 1.0 / 10**5, 768, 5e-4, SHARP),
-        (10**5, 3.0 / 10**5, 8, 5e-4, SHARP),
-        (10**5, 3.0 / 10**5, 768, 1e-3, SHARP),
-        (10**5, 10.0 / 10**5, 8, 5e-4, SHARP),
+        (10**12, 10.0 / 10**12, 8, 5e-4, SHARP),
         (10**5, 30.0 / 10**5, 1, 5e-4, SHARP),
-        (10**6, 18.5 / 10**6, 40, 8e-4, SHARP),
         (10**6, 19.0 / 10**6, 32, 6e-4, SHARP),
-        (10**6, 20.0 / 10**6, 16, 1e-3, SHARP),
-        (10**6, 22.0 / 10**6, 12, 1e-3, SHARP),
-        (10**12, 25.0 / 10**12, 16, 1e-3, SHARP),
-        (10**12, 100.0 / 10**12, 768, 2e-3, SHARP),
         (10**6, 14e-6, 400, 2e-3, {"delta": "1e-30"}),
         (10**6, 0.1, 400, 2e-3, {"delta": "1e-100"}),
         (10**9, 0.3, 7, 2e-3, {"delta": "1e-190"}),
@@ -226,45 +211,7 @@ def test_account_brackets_the_independent_calculation() -> None:
     assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
 
 
-def test_published_against_exact_plan_at_the_main_job() -> None:
-    budget = Budget("2", "1e-6")
-    published = plan("rr", budget, users=30_000, instances=768, method="published")
-    exact = plan("rr", budget, users=30_000, instances=768)
-    assert published.bitsum_rmse > 3000
-    assert exact.bitsum_rmse <= 62.5
-    assert exact.guarantee.epsilon <= 2
-    assert exact.guarantee.epsilon > 1.99
-    assert any("outside the published range" in note for note in published.notes)
-    # The plan's protocol is accounted again, from scratch.
-    again = account(exact.protocol, instances=768, delta=1e-6, relative_width=1e-4)
-    assert again.epsilon.upper <= 2.0005
-    assert again.epsilon.lower > 1.98
-
-
-def test_a_plan_with_few_flipped_reports_is_sharp() -> None:
-    # At a delta so large the search and what is then guaranteed once used different covers, and the pure plan was left.
-    row = plan("rr", Budget(1, "0.9"), users=100, instances=2)
-    assert row.guarantee.epsilon <= 1
-    assert row.bitsum_rmse < 0.6
-
-
-@pytest.mark.parametrize(("epsilon", "users", "instances"), [("4", 3000, 32), ("9", 10**6, 48)])
-def test_a_plan_with_few_flipped_reports_spends_its_budget(epsilon: str, users: int, instances: int) -> None:
-    row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances)
-    spent = account(row.protocol, instances=instances, delta=1e-6).epsilon
-    assert 0.999 * float(epsilon) <= spent.lower
-    assert 0.9995 * float(epsilon) <= spent.upper <= float(epsilon)
-
-
-def test_the_slope_of_a_search_is_that_between_its_last_points() -> None:
-    # Epsilon as a power of the error, whatever the first point was.
-    seen = [(1.0, 7.0), *((error, 3.0 * error**-1.3) for error in (2.0, 2.1))]
-    assert rr._slope(seen, 9.0) == pytest.approx(1.3, rel=1e-9)
-    assert rr._slope(seen, 1.2) == 1.2
-    assert rr._slope(seen[:1], 9.0) == rr._slope([(1.0, math.inf), (2.0, 5.0)], 9.0) == rr._SLOPE
-
-
-@pytest.mark.parametrize(("epsilon0", "delta0", "users"), [(0.5, 1e-5, 20_000), (0.9, 1e-3, 4000), (0.2, 1e-2, 20_000)])
+@pytest.mark.parametrize(("epsilon0", "delta0", "users"), [(0.9, 1e-3, 4000), (0.2, 1e-2, 20_000)])
 def test_published_parameters_keep_their_promise_in_range(epsilon0: float, delta0: float, users: int) -> None:
     assert not CLAIMS.published_notes(users, epsilon0, delta0)
     protocol = CLAIMS.published(users, epsilon0, delta0)
@@ -277,25 +224,8 @@ def test_published_formula_refuses_what_has_no_meaning(epsilon0: float, delta0: 
         CLAIMS.published(1000, epsilon0, delta0)
 
 
-def test_a_lone_user_falls_back_to_local_randomized_response() -> None:
-    row = plan("rr", Budget(1, "1e-9"), users=1, instances=1)
-    # Local RR at epsilon = 1 flips with probability 1 / (1 + e); delta = 1e-9 hardly helps.
-    assert row.parameters["flip_probability"] == pytest.approx(1 / (1 + math.e), rel=2e-3)
-    assert row.guarantee.epsilon <= 1
-
-
-def test_a_budget_that_no_flip_probability_meets_is_refused() -> None:
-    with pytest.raises(InfeasibleBudgetError, match="randomized response"):
-        plan("rr", Budget("1e-13", "1e-15"), users=10, instances=10_000)
-    with pytest.raises(InfeasibleBudgetError, match=r"max_messages_per_user=0\.5"):
-        plan("rr", Budget(1, "1e-6"), users=100, instances=1, max_messages_per_user=0.5)
-    with pytest.raises(CapacityError, match="instances=1000000000000000000 must be"):
-        plan("rr", ("1", "1e-6"), users=1000, instances=10**18)
-
-
-@pytest.mark.parametrize("exponent", [60, 180])
-def test_tiny_masses_of_many_users_contain_what_the_end_attains(exponent: int) -> None:
-    users, p, delta = 15_000, 0.02, 10.0**-exponent
+def test_tiny_masses_of_many_users_contain_what_the_end_attains() -> None:
+    users, p, delta = 15_000, 0.02, 1e-180
     found = account(RandomizedResponse(users, p), delta=delta).epsilon
     assert found.upper <= 1.001 * found.lower
     pair = RandomizedResponsePair(users, p, 0)
@@ -303,15 +233,9 @@ def test_tiny_masses_of_many_users_contain_what_the_end_attains(exponent: int) -
     assert most <= delta <= least * (1.0 + 1e-9)
 
 
-@pytest.mark.parametrize(("users", "instances"), [(1000, 8), (20_000, 8)])
-def test_a_plan_at_a_tiny_delta_is_not_that_at_none(users: int, instances: int) -> None:
-    row = plan("rr", ("1", "1e-60"), users=users, instances=instances)
-    assert account(row.protocol, instances=instances, delta="1e-60").epsilon.lower >= 0.995
-
-
 @pytest.mark.parametrize(
     ("users", "p", "square", "bits", "width"),
-    [(1600, 0.05, 1.0, 384, 0.01), (1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],
+    [(1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],
 )
 def test_a_joint_change_takes_the_cover_that_is_sharp_for_it(
     users: int, p: float, square: float, bits: int, width: float
@@ -347,33 +271,6 @@ def test_a_cell_of_many_users_surely_has_more_coins_where_more_may_be_left_out()
         assert long.delta_upper(epsilon) * (1 - 2e-2) <= short.delta_upper(epsilon) < long.delta_upper(epsilon)
 
 
-def test_a_search_takes_few_accounts_at_any_budget(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[object] = []
-    composed = TargetEpsilon.__call__
-
-    def counted(self: TargetEpsilon, pairs: Any, **options: Any) -> float:
-        asked.append(pairs)
-        return composed(self, pairs, **options)
-
-    monkeypatch.setattr(TargetEpsilon, "__call__", counted)
-    # The last of them, with joint changes, is a small one of the demonstration's.
-    for epsilon, users, instances, joint, most in (
-        ("1e10", 1, 10**11, None, 15),
-        ("2", 300, 20, None, 7),
-        ("4", 60, 16, 8.0, 8),
-    ):
-        asked.clear()
-        row = plan("rr", (epsilon, "1e-6"), users=users, instances=instances, squared_change=joint)
-        assert row.guarantee.epsilon <= float(epsilon) <= row.guarantee.epsilon * (1 + 2e-4)
-        assert len(asked) <= most
-
-
-def test_what_is_pure_is_proved_where_floats_hold_no_window() -> None:
-    for users in (1, 2):
-        row = plan("rr", ("1e-9", "1e-100"), users=users, instances=10**6, method="published")
-        assert row.guarantee.side is Side.UPPER_BOUND
-
-
 @pytest.mark.parametrize("users", [1, 2])
 def test_one_or_two_users_have_only_attained_pairs(users: int) -> None:
     pairs = CLAIMS.pairs(RandomizedResponse(users, 0.3))
@@ -389,8 +286,3 @@ def test_the_note_of_an_account_is_that_of_its_pairs_and_costs_no_listing(users:
     note = claims.note(protocol, claims.threat_models[0])
     assert response_pairs.cover.cache_info().misses == made
     assert claims.pairs(protocol).note == note
-
-
-def test_a_tiny_budget_is_met_with_the_error_of_a_normal_law() -> None:
-    tiny = plan("rr", ("1e-9", "1e-12"), users=100, instances=1)
-    assert tiny.bitsum_rmse < 1.01 * plan("central-gaussian", ("1e-9", "1e-12"), users=100, instances=1).bitsum_rmse

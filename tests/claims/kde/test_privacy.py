@@ -27,7 +27,7 @@ from tests.claims.kde.densities import account_kde
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
-EPSILONS = (0.0, 0.1, 0.5, 1.0, 2.0)
+EPSILONS = (0.0, 0.5, 2.0)
 
 
 def view_law(users: tuple[tuple[int, int], ...], buckets: int, p: float) -> np.ndarray:
@@ -55,7 +55,7 @@ def worst_delta(users: int, buckets: int, signed: bool, p: float, epsilon: float
 
 
 @pytest.mark.parametrize("signed", [False, True])
-@pytest.mark.parametrize(("users", "buckets"), [(1, 2), (2, 2), (3, 2), (2, 3), (3, 3)])
+@pytest.mark.parametrize(("users", "buckets"), [(1, 2), (3, 2), (3, 3)])
 def test_one_instance_against_all_datasets(users: int, buckets: int, signed: bool) -> None:
     p = 0.2
     bitsum, family = RandomizedResponse(users, p), LaplacianBinning(2, buckets=buckets, signed=signed)

@@ -9,13 +9,13 @@ import pytest
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.claims.kde.error import mse, sup_rmse
-from protocols.bitsum import BitsumProtocol, ExactSum, RandomizedResponse, ThreeNB
+from protocols.bitsum import BitsumProtocol, ExactSum, RandomizedResponse
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
 from tests.samples import assert_mean
 
 USERS = 4
-BITSUMS: tuple[BitsumProtocol, ...] = (ExactSum(USERS), RandomizedResponse(USERS, 0.2), ThreeNB(USERS, 0.5, 2.0, 0.3))
+BITSUMS: tuple[BitsumProtocol, ...] = (ExactSum(USERS), RandomizedResponse(USERS, 0.2))
 RUNS = 40_000
 
 

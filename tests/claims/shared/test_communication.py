@@ -12,7 +12,7 @@ from scipy import stats
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.shared.buckets import under_estimating
-from dpverify.claims.shared.communication import communication, communication_rows, message_bits
+from dpverify.claims.shared.communication import communication, message_bits
 from dpverify.laws.messages import MessagesLaw
 from protocols.bitsum import (
     BitsumProtocol,
@@ -139,8 +139,8 @@ def test_wide_floods_are_fast_and_heavy() -> None:
 
 
 def test_rows_and_bits() -> None:
-    rows = communication_rows([RandomizedResponse(9, 0.2), LocalRandomizedResponse(9, 0.2), CentralGaussian(9, 1.0)], 7)
-    for row in rows:
+    for protocol in (RandomizedResponse(9, 0.2), LocalRandomizedResponse(9, 0.2), CentralGaussian(9, 1.0)):
+        row = communication(protocol, 7)
         assert (row.expected_messages, row.deviation, row.likely_most, row.expected_bits) == (7.0, 0.0, 7, 28.0)
         assert row.silence.upper < 1e-13
         assert json.loads(json.dumps(row.to_dict()))["bits_per_message"] == 4

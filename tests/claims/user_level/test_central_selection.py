@@ -86,6 +86,10 @@ def test_many_runs_contain_every_choice_of_datasets(runs: int) -> None:
             worst = max(worst, float(np.maximum(p - math.exp(epsilon) * q, 0).sum()))
         found = curve.delta(epsilon)
         assert found.lower <= worst <= found.upper
+
+
+def test_days_of_selections_compose() -> None:
+    selection = ExponentialSelection(3, 2, 1.1)
     # Other users' honesty does not matter, and days of several selections compose.
     assert account(selection, delta=1e-3, honest=1).epsilon == account(selection, delta=1e-3).epsilon
     mixed = account([(selection, 1), (ExponentialSelection(3, 2, 0.5), 2)], delta=1e-3).epsilon

@@ -36,29 +36,22 @@ def test_account(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.main(["account", name, *ACCOUNTED[name], "--instances", "2", "--epsilon", "1"]) == 0
 
 
-@pytest.mark.parametrize("name", ["rr", *ACCOUNTED])
-def test_account_of_a_joint_change(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", ["rr", "poisson"])
+def test_account_of_a_joint_change_and_of_points_of_a_ball(
+    name: str, run: Run, capsys: pytest.CaptureFixture[str]
+) -> None:
     parameters = ["--users", "200", "--flip-probability", "0.2"] if name == "rr" else ACCOUNTED[name]
-    words = ["account", name, *parameters, "--instances", "4", "--squared-change", "1.5", "--delta", "1e-4"]
-    found = run(*words, "--json")
+    words = ["account", name, *parameters, "--instances", "4", "--delta", "1e-4"]
+    change = ["--squared-change", "1.5"]
+    found, ball = run(*words, *change, "--json"), run(*words, *change, "--ball", "--json")
     assert found["change"] == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
-    assert cli.main(words) == 0
-    out = " ".join(capsys.readouterr().out.split())
-    assert "I = 4 instances, T^2 = 1.5" in out
-    assert "Change: the squared changes of the bits' probabilities add up to 1.5 at most." in out
-
-
-@pytest.mark.parametrize("name", ["rr", *ACCOUNTED])
-def test_account_of_points_of_a_ball(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    parameters = ["--users", "200", "--flip-probability", "0.2"] if name == "rr" else ACCOUNTED[name]
-    words = ["account", name, *parameters, "--instances", "4", "--squared-change", "1.5", "--delta", "1e-4"]
-    ball, more = run(*words, "--ball", "--json"), run(*words, "--json")
     assert ball["change"] == {"kind": "ball", "squared_change": 1.5, "coordinates": 4}
-    assert ball["epsilon"]["upper"] <= more["epsilon"]["upper"] * (1.0 + 1e-3)  # type: ignore[index]
-    assert cli.main([*words, "--ball"]) == 0
-    assert "the squares of 2b - 1" in " ".join(capsys.readouterr().out.split())
-    without = [word for word in words if word not in ("--squared-change", "1.5")]
-    assert cli.main([*without, "--ball"]) == 2
+    assert ball["epsilon"]["upper"] <= found["epsilon"]["upper"] * (1.0 + 1e-3)
+    shown = [" ".join(run(*words, *change, *more).split()) for more in ([], ["--ball"])]
+    assert "I = 4 instances, T^2 = 1.5" in shown[0]
+    assert "Change: the squared changes of the bits' probabilities add up to 1.5 at most." in shown[0]
+    assert "the squares of 2b - 1" in shown[1]
+    assert cli.main([*words, "--ball"]) == 2
     assert capsys.readouterr().err.startswith("--ball must be omitted without --squared-change")
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from dpverify import cli
 from dpverify.planning.account import account
 from protocols.bitsum import RandomizedResponse
 from tests.cli.words import Run
@@ -37,8 +36,3 @@ def test_a_file_of_days_is_accounted(run: Run, file: Path, tmp_path: Path) -> No
     assert "epsilon at most" in shown
     assert plot.read_text().startswith("<?xml")
     assert len(run("account", "days", str(file), "--delta", "1e-6", "--curve", "--json")["curve"]) == 3
-
-
-def test_options_of_the_curve_need_delta(capsys: pytest.CaptureFixture[str], file: Path) -> None:
-    assert cli.main(["account", "days", str(file), "--epsilon", "1", "--curve"]) == 2
-    assert capsys.readouterr().err == "--curve and --plot need --delta.\n"

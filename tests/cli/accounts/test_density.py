@@ -11,6 +11,12 @@ from dpverify import cli
 KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta", "1e-4"]
 
 
+def test_several_runs_of_a_density_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--dimension", "12", "--kernel", "laplacian", "--bits", "8", "--instances", "2"]
+    assert cli.main([*KDE, *words]) == 0
+    assert "2 runs" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("words", "features"),
     [
@@ -30,5 +36,3 @@ def test_a_density_is_accounted(
     assert told["protocol"] == "kde"
     assert told["parameters"]["features"].items() >= features.items()
     assert 0.0 < told["epsilon"]["lower"] <= told["epsilon"]["upper"] < 10.0
-    assert cli.main([*KDE, "--dimension", "12", "--kernel", *words, "--instances", "2"]) == 0
-    assert "2 runs" in capsys.readouterr().out

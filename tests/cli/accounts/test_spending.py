@@ -50,16 +50,3 @@ def test_a_torn_line_is_taken_off_where_that_is_asked_for(path: Path, capsys: py
     assert cli.main(["spent", "--repair", str(path)]) == 0
     assert capsys.readouterr().err == 'Taken off: {"hash"\n'
     assert path.read_bytes() == content
-
-
-def test_bad_words_are_refused(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words, message in (
-        ([str(path), "--new"], "--new must be given with --epsilon and --delta"),
-        ([str(path), "--epsilon", "1"], "--new must be given with --epsilon and --delta"),
-        ([str(path), "--at-most", "1"], "--new must be given with --epsilon and --delta"),
-        ([str(path), "--new", "--repair"], "--new and --repair must not be given together."),
-        ([str(path), "--new", "--epsilon", "1", "--delta", "0"], f"file={str(path)!r} must not exist"),
-        ([str(tmp_path / "none")], f"file={str(tmp_path / 'none')!r} must be a ledger, but there is no such file."),
-    ):
-        assert cli.main(["spent", *words]) == 2
-        assert capsys.readouterr().err.startswith(message)

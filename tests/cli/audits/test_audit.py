@@ -57,20 +57,18 @@ def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pyt
     assert file.read_bytes() == before
 
 
-@pytest.mark.parametrize(("name", "start"), [("a.png", b"\x89PNG"), ("a.svg", b"<?xml"), ("a.PDF", b"%PDF")])
-def test_a_figure_is_written(name: str, start: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figure = tmp_path / name
+def test_a_figure_is_written(tmp_path: Path) -> None:
+    figure = tmp_path / "a.svg"
     words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
     assert cli.main(words) in (0, 1, 3)
-    assert figure.read_bytes().startswith(start)
+    assert figure.read_bytes().startswith(b"<?xml")
 
 
-@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("No space left on device")])
 def test_a_figure_never_costs_the_report(
-    error: Exception, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def full(self: object, *_: object, **__: object) -> None:
-        raise error
+        raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("matplotlib.figure.Figure.savefig", full)
     words = [*QUICK, "--trials", "1e2", "--json", "--plot", str(tmp_path / "a.png")]

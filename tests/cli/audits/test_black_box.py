@@ -111,18 +111,3 @@ def test_claims_in_other_terms(claim: list[str], said: str, tmp_path: Path, caps
     text = " ".join(capsys.readouterr().out.split())
     assert f"claim {said}: violates" in text
     assert ", claimed " in text
-
-
-@pytest.mark.parametrize(
-    ("claim", "refused"),
-    [
-        (["--claim-mu", "1", "--claim-rho", "1"], "One claim at most must be given"),
-        (["--claim-mu", "1", *CLAIM], "One claim at most must be given"),
-        (["--claim-renyi", "4"], "--claim-renyi='4' must be an order above 1, a colon and a positive epsilon."),
-        (["--claim-renyi", "1:2"], "--claim-renyi='1:2' must be an order above 1"),
-        (["--claim-curve", "nowhere.csv"], "--claim-curve='nowhere.csv' must be a .csv file with the columns"),
-    ],
-)
-def test_what_is_no_claim_is_refused(claim: list[str], refused: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *claim]) == 2
-    assert refused in " ".join(capsys.readouterr().err.split())

@@ -45,21 +45,3 @@ def test_what_is_right_is_undecided_and_a_target_that_is_not_is_named(
     assert cli.main([*words, "--seed", "2"]) == 3
     assert cli.main([*words, "--target", f"{HERE}:{TARGETS[name].__name__}"]) == 1
     assert "Violates: " in " ".join(capsys.readouterr().out.split())
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["kde", "--users", "300", *DENSITY[2:]], "--users=300 must be an integer in [1, 256]."),
-        (["classifier", "--users", "50", *CLASSES[2:]], "--users=50 must be an integer in [1, 40]."),
-        (["decoding", *DENSITY[:-1], "40"], "publishes one of"),
-        (["user-level-classifier", "--users", "60", "--epsilon", "1", "--model", "local"], "too many sums"),
-    ],
-)
-def test_what_is_too_large_is_refused_in_a_sentence(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["audit", *words]) == 2
-    shown = " ".join(capsys.readouterr().err.split())
-    assert said in shown
-    assert "Traceback" not in shown

@@ -18,8 +18,6 @@ def test_the_command_prints_all_theorems(capsys: pytest.CaptureFixture[str]) -> 
     printed = capsys.readouterr().out
     assert "Lemma 4.8" in printed
     assert max(map(len, printed.splitlines())) <= 100
-    assert cli.main(["theorems", "fermat"]) == 2
-    assert "NAME='fermat' must be part of a theorem's name" in capsys.readouterr().err
     assert cli.main(["theorems", "show", "cheu2019"]) == 0
     assert capsys.readouterr().out == printed
 

@@ -11,14 +11,6 @@ from dpverify import cli, demo
 from tests.cli.words import Run
 
 
-@pytest.mark.parametrize("folder", ["nowhere", "file", "file/folder"])
-def test_an_output_that_cannot_be_written(folder: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    assert cli.main(["demo", "--output", str(tmp_path / folder)]) == 2
-    assert capsys.readouterr().err == f"--output='{tmp_path / folder}' must be a folder that exists.\n"
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
-
-
 def test_demo_prints_and_writes(
     small_demo: demo.DemoResult,
     run: Run,

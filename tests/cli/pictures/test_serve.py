@@ -29,11 +29,6 @@ def test_a_port_in_use_is_one_sentence(capsys: pytest.CaptureFixture[str]) -> No
         )
 
 
-@pytest.mark.parametrize("port", ["-1", "65536", "nan", "http"])
-def test_a_port_is_a_number_that_ports_have(port: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert refused(capsys, "--port", port).startswith(f"--port='{port}' must be an integer in [0, 65535]")
-
-
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn", "plotly"])
 def test_without_its_libraries_it_names_what_to_install(
     missing: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

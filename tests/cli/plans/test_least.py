@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from dpverify import cli
 from dpverify.planning.kernels.least_density import error_for_margin, least_density_users
 from dpverify.planning.sweeps.fronts import front
 from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
@@ -50,15 +49,6 @@ def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, mo
     found = run("least", "epsilon", *kernel, *users, "--margin", "0.2", "--confidence", "0.8", "--json")
     assert {row["bitsum"]["bitsum"] for row in found["rows"]} == {"poisson"}
     assert found["error"] == error_for_margin(0.2, 0.8)
-
-
-def test_nothing_found_is_a_sentence_and_status_2(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*MESSAGES[:-3], "0.00025", "--users", "2e3"]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert "poisson errs by at least" in printed.err
-    assert cli.main([*USERS[:-1], "2"]) == 2
-    assert "--error='2' must be a finite number in (0, 1]" in capsys.readouterr().err
 
 
 def test_files_are_written(run: Run, tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_range_below_one_beats_the_whole_range_at_the_same_messages() -> None:
 
 @pytest.mark.parametrize(("kernel", "ball"), [("gaussian", True), ("inner-product", True), ("laplacian", False)])
 def test_points_of_a_ball_are_planned_as_such(kernel: str, ball: bool) -> None:
-    found = plan_density(kernel, 16, ("2", "1e-4"), users=300, max_messages_per_user=40)
+    found = plan_density(kernel, 16, ("2", "1e-4"), users=300, bitsums=["central-gaussian"], every_rung=False)
     for row in found.rows:
         assert isinstance(row.bitsum.change, L2Ball) == ball
         features = row.family.sample(row.pairs, np.random.default_rng(0))

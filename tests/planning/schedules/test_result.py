@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import itertools
 import random
+import time
 
 import pytest
 
 from dpverify.guarantee import Interval
+from dpverify.planning.account import account
+from dpverify.planning.schedules import result
 from dpverify.planning.schedules.result import after_days, never_falling
+from dpverify.planning.schedules.schedule import Day
+from protocols.bitsum import NegativeBinomial, RandomizedResponse
+from tests.planning.schedules.test_schedule import days, scheduled
 
 
 def test_a_curve_is_looked_at_where_days_end() -> None:
@@ -39,3 +45,58 @@ def test_points_take_the_best_ends_of_all() -> None:
     ]
     with pytest.raises(ArithmeticError):
         never_falling({1: Interval(2.0, 3.0), 2: Interval(0.0, 1.0)})
+
+
+def test_a_year_of_days() -> None:
+    draw = random.Random(1)
+    year = days(*(round(10 ** draw.uniform(4, 6)) for _ in range(365)), p=0.1)
+    start = time.process_time()
+    found = scheduled(year, delta="1e-6")
+    assert time.process_time() - start < 12  # alone on a machine it is 3
+    assert found.epsilon.width < 0.013 * found.epsilon.upper
+    assert found.epsilon.upper < 0.1 * found.schedule.basic_epsilon(1e-6)
+    curve = found.cumulative([100, 365])
+    assert [runs for runs, _ in curve] == [100, 365]
+    assert [end.upper for _, end in curve] == sorted(end.upper for _, end in curve)
+    assert curve[-1][1].upper == pytest.approx(found.epsilon.upper, rel=1e-4)
+
+
+def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = scheduled(days(200, 300, 300), delta="1e-6")
+    few = found.cumulative([1, 2])
+    monkeypatch.setattr(result, "_MOST_FACTORS", 0)
+    quick = found.cumulative([1, 2])
+    assert quick != few
+    for runs, end in [*few, *quick]:
+        first = account(days(200, 300)[:runs], delta="1e-6").epsilon
+        assert max(first.lower, end.lower) <= min(first.upper, end.upper)
+        assert end.width < 0.02 * end.upper
+    with pytest.raises(ValueError, match=r"must be a delta above 0 for a curve over the days"):
+        scheduled(days(200, 300), epsilon=1).cumulative()
+
+
+def test_a_curve_over_the_days_at_the_least_delta() -> None:
+    found = scheduled([(RandomizedResponse(2, 0.1), 1), (NegativeBinomial(2, 0.5, 0.2), 1)], delta=1e-320)
+    assert found.cumulative([1, 2])[-1] == (2, found.epsilon)
+    assert found.epsilons([1e-320])[0].lower <= found.epsilon.upper
+
+
+def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    year = [
+        Day(RandomizedResponse(20_000 - week, 0.2672293226797495), 120, 18_000 - week) for week in range(0, 3000, 300)
+    ]
+    found = scheduled(year, delta=1e-100)
+    monkeypatch.setattr(result, "never_falling", lambda known: known)
+    monkeypatch.setattr(result, "_MOST_FACTORS", 0)
+    for runs, end in found.cumulative(range(60, 1200, 120)):
+        assert end.width < 0.03 * end.upper, runs
+
+
+def test_a_curve_ends_with_what_all_days_cost() -> None:
+    found = scheduled(days(*range(200, 6200, 200)), delta="1e-6")
+    curve = found.cumulative()
+    assert [runs for runs, _ in curve] == list(range(1, 31))
+    assert curve[-1][1] == found.epsilon
+    for (_, fewer), (_, more) in itertools.pairwise(curve):
+        assert fewer.lower <= more.lower
+        assert fewer.upper <= more.upper

@@ -24,7 +24,7 @@ from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
     st.integers(1, 4),
     st.sampled_from([0.0, 0.3, 1.0, 2.5]),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 def test_no_choice_of_at_most_so_many_instances_exceeds_it(
     families: list[list[RationalPair]], counts: list[int], most: int, epsilon: float
 ) -> None:

@@ -59,7 +59,7 @@ def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
 
 @pytest.mark.parametrize(
     ("users", "p", "square", "coordinates"),
-    [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
+    [(2, 0.1, 1.0, 2), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
 )
 def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
     pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
@@ -115,14 +115,10 @@ def laplace(epsilon: float) -> list[PrivacyLossDistribution]:
 
 ROWS = {
     "rr": (lambda: binomial_randomized_response(1_600, 0.15, 1e-42), 25.0, 384, 1e-5, 0.003),
-    "rr-rare": (lambda: binomial_randomized_response(30_000, 0.01, 1e-42), 25.0, 768, 1e-6, 0.003),
     "rr-many": (lambda: binomial_randomized_response(30_000, 0.05, 1e-42), 384.0, 768, 1e-6, 0.003),
-    "rr-few": (lambda: binomial_randomized_response(1_600, 0.1, 1e-42), 4.0, 384, 1e-5, 0.01),
     "rr-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.0, 384, 1e-5, 0.02),
     # Between whole numbers: as many full changes as fit, and one of the rest.
-    "rr-and-a-quarter": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.25, 384, 1e-5, 0.02),
     "rr-and-a-half": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 1.5, 384, 1e-5, 0.02),
-    "rr-two-and-a-half": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 2.5, 384, 1e-5, 0.012),
     # The tilt is large, and so are the moments of what was trimmed.
     "rr-large": (lambda: binomial_randomized_response(1_000_000, 0.01, 1e-42), 4.0, 768, 1e-6, 0.01),
     "rr-small": (lambda: binomial_randomized_response(50, 0.2, 1e-42), 4.0, 64, 1e-6, 0.01),
@@ -135,17 +131,14 @@ ROWS = {
     "poisson": (lambda: poisson(100.0), 25.0, 768, 1e-6, 0.003),
     # Heavy tails, where few changes are the worst.
     "nb-one": (lambda: negative_binomial(40.0, 0.9), 1.0, 768, 1e-6, 0.01),
-    "nb-four": (lambda: negative_binomial(40.0, 0.9), 4.0, 768, 1e-6, 0.01),
-    "rr-rarely-four": (lambda: binomial_randomized_response(30_000, 0.001, 1e-42), 4.0, 768, 1e-6, 0.01),
     "rr-rarely": (lambda: binomial_randomized_response(30_000, 0.001, 1e-42), 25.0, 768, 1e-6, 0.003),
-    "3nb-one": (lambda: three_nb(0.9, 10.0, 0.99), 1.0, 768, 1e-6, 0.006),
     "below-one": (lambda: binomial_randomized_response(1_600, 0.05, 1e-42), 0.25, 384, 1e-5, 0.03),
 }
 
 
 @pytest.mark.parametrize(
     ("row", "kind"),
-    [*((row, L2Ball) for row in ROWS), *((row, L2Bounded) for row in ("rr", "rr-one", "laplace", "nb-one", "3nb-one"))],
+    [*((row, L2Ball) for row in ROWS), *((row, L2Bounded) for row in ("rr-one", "laplace", "nb-one"))],
 )
 def test_the_bound_is_near_what_is_attained(row: str, kind: type[L2Bounded]) -> None:
     pairs, square, coordinates, delta, width = ROWS[row]
@@ -172,7 +165,7 @@ def test_a_ball_allows_for_less() -> None:
 
 
 @pytest.mark.parametrize(
-    ("users", "p", "square", "coordinates"), [(2, 0.1, 1.0, 2), (3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
+    ("users", "p", "square", "coordinates"), [(3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
 )
 def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
     pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
@@ -192,7 +185,7 @@ def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: fl
 
 def test_what_is_attained_does_not_exceed_the_bound_at_any_epsilon() -> None:
     pair = binomial_randomized_response(200, 0.2, 1e-42)
-    for change in (L2Bounded(2.9, 8), L2Ball(2.9, 8), L2Ball(0.3, 8)):
+    for change in (L2Bounded(2.9, 8), L2Ball(0.3, 8)):
         joint = JointChange(list(pair), change, attained=pair, reference_delta=1e-4)
         for epsilon in (-0.3, 0.1, 1.0):
             found = joint.delta(epsilon)

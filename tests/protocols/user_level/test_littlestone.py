@@ -48,7 +48,7 @@ def test_no_target_makes_more_mistakes_than_the_dimension(representation: Repres
         for point in set(range(representation.domain)) - seen:
             wrong = spaces.after(space, point, 1 - int(predicted[point]))
             if wrong:
-                assert spaces.dimension_of(wrong) < spaces.dimension_of(space)
+                assert spaces._dimensions[wrong] < spaces._dimensions[space]
                 worst = max(worst, 1 + most(wrong, seen | {point}))
         return worst
 

@@ -64,7 +64,7 @@ def test_without_the_extra_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path, size: tuple[int, int]) -> None:
-    path = write_report(small("1"), tmp_path / "joint.html")  # which has a legend of long labels
+    path = write_report(small("0.5"), tmp_path / "joint.html")  # which has a legend of long labels
     with opened(browser, path, size=size) as found:
         beyond = found.page.evaluate(
             """[...document.querySelectorAll("figure.plot svg")].map(plot => Math.max(...[...plot.querySelectorAll(
