@@ -109,7 +109,7 @@ def audit(
         + (WATCHED if subject.messages is not None else 0)
         + (1 + _LIGHT * Calls.TESTS) * len(subject.datasets)
         + sum(dataset.view is not None for dataset in subject.datasets)
-        + 2 * sum(dataset.independent is not None for dataset in subject.datasets)
+        + 3 * sum(dataset.independent is not None for dataset in subject.datasets)
         + 4 * sum(len(compared) for _, compared in seen.pairs)
         + 1
         + len(further) * len(subject.datasets)
