@@ -235,8 +235,10 @@ def _report(
         diagnosis=(*_diagnosis(best, looks.constant), *_told(refuting), *inspected.hints),
         delta=delta,
         epsilon_lower=max(
-            *(one.epsilon_lower for one in found),
-            *(one.details["epsilon_lower"] for one in rare if one.details["delta"] >= delta),
+            [
+                *(one.epsilon_lower for one in found),
+                *(one.details["epsilon_lower"] for one in rare if one.details["delta"] >= delta),
+            ]
         ),
         epsilon_upper=max(one.epsilon_upper for one in found),
         delta_upper=max(one.delta_upper for one in found),
