@@ -41,8 +41,8 @@ _CLAIM_SHARE = 0.75
 
 As small a share of the figures' error probability is for what events show at most.
 """
-_RARE = 0.2
-"""The share of the former that rare outcomes have, where something is claimed."""
+_RARE = 0.1
+"""The share of the level that rare outcomes have, where something is claimed."""
 
 Outputs = Sequence[NDArray[np.float64]]
 
@@ -80,14 +80,14 @@ class Looks:
         claim = _CLAIM_SHARE * level
         # A pass needs the confidence 0.95.
         upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
-        self.confidence = 1.0 - claim - upper
+        rare = 0.0 if claimed is None else _RARE * level
+        self.confidence = 1.0 - claim - rare - upper
         tests = len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs)
-        self._each = (level - claim) / tests
+        self._each = (level - claim - rare) / tests
         given: dict[str, Any] = {"detect": how.detect, "seed": how.seed, "looks": len(sizes)}
-        rare = 0.0 if claimed is None else _RARE
-        self._one = given | {"level": (1.0 - rare) * claim / len(pairs), "upper": upper / len(pairs)}
-        self._rare, self._rare_level = RareOutcomes(len(inputs), how.seed), _RARE * claim / len(pairs)
+        self._one = given | {"level": claim / len(pairs), "upper": upper / len(pairs)}
         self._two = given | {"level": self._each}
+        self._rare, self._rare_level = RareOutcomes(len(inputs), how.seed), rare / len(pairs)
         self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
         self._kept: list[list[NDArray[np.float64]]] = [[] for _ in inputs]
         self._all = PackedOutputs(len(inputs)) if further_tests() else None
