@@ -53,6 +53,13 @@ def local_subject(reference: Any, *, implementation: Any = None, users: int | No
     if not isinstance(claims, LocalClaims):
         raise _refused(reference, "a local mechanism, whose reports have a law each")
     mechanism = reference if implementation is None else implementation
+    whole = getattr(mechanism, "__self__", None)
+    if hasattr(whole, "randomize"):
+        if mechanism.__name__ != "randomize":
+            raise TypeError(
+                f"implementation={mechanism!r} must return users' reports, as `randomize` of the same mechanism does."
+            )
+        mechanism = whole
     own = hasattr(mechanism, "randomize")
     users = check_integer("users", (_TOGETHER if own else 1) if users is None else users, low=1)
     values = claims.inputs(reference)[:_MOST_INPUTS]
@@ -100,7 +107,7 @@ def _equal(first: DiscreteLaw, others: DiscreteLaw, count: int) -> DiscreteLaw:
     return DiscreteLaw.of(numbers, masses, min(1.0, first.outside + count * others.outside))
 
 
-def central_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
+def central_subject(reference: Any, *, implementation: Any = None) -> Subject:
     """Return a curator's mechanism as a subject: its output on the neighbours that its twin names."""
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, CentralClaims):
@@ -111,10 +118,10 @@ def central_subject(reference: Any, *, implementation: Runnable | None = None) -
         for side, inputs in zip(("first", "second"), both, strict=True)
     ]
     pairs = [Neighbours(at, at + 1) for at in range(0, len(cases), 2)]
-    return _subject(reference, "output", cases, pairs, implementation or Target(reference.run, name=repr(reference)))
+    return _subject(reference, "output", cases, pairs, _running(implementation, reference))
 
 
-def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
+def mean_subject(reference: Any, *, implementation: Any = None) -> Subject:
     """Return an estimator of a mean as a subject: nobody, one user, and half of them hold the largest value."""
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, MeanClaims):
@@ -124,9 +131,22 @@ def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> S
     for holders, shown in ((0, "all users at 0"), (1, "one user at the most"), (users // 2, "half at the most")):
         values = np.where(np.arange(users) < holders, most, 0.0)
         cases.append((shown, values, claims.estimate_law(reference, values)))
-    own = Target(functools.partial(_run, reference), name=repr(reference))
     read = functools.partial(claims.readable_estimate, reference)
-    return _subject(reference, "estimate", cases, [Neighbours(0, 1)], implementation or own, read)
+    return _subject(reference, "estimate", cases, [Neighbours(0, 1)], _running(implementation, reference), read)
+
+
+def _running(implementation: Any, reference: Any) -> Runnable:
+    """Return what runs: a target or function as it is, of anything else its `run`."""
+    given = reference if implementation is None else implementation
+    runnable: Runnable = given
+    if isinstance(given, (Target, str)) or (callable(given) and given is not reference):
+        return runnable
+    if not hasattr(given, "run"):
+        raise TypeError(
+            f"implementation={given!r} must be a callable, 'module:callable', 'path/to/file.py:callable', or something "
+            "with a method `run(inputs, rng)`."
+        )
+    return Target(functools.partial(_run, given), name=repr(given))
 
 
 def _refused(reference: Any, wanted: str) -> TypeError:

@@ -28,6 +28,7 @@ from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.shuffled_mean import ShuffledMean
 from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.classifier import UserLevelClassifier
+from protocols.user_level.local_selection import HadamardSelection
 from protocols.user_level.representations import FiniteClass
 from protocols.user_level.stable_learner import WeighingLearner
 
@@ -223,3 +224,13 @@ def test_the_number_of_equal_reports_has_its_law() -> None:
         mass = law.pmf[outcome[0]] * other.pmf[outcome[1]] * other.pmf[outcome[2]]
         expected[sum(each == points[0] for each in points[1:])] += mass
     np.testing.assert_allclose(_equal(law, other, 2).pmf, expected, rtol=1e-12)
+
+
+def test_a_mechanism_of_ours_is_taken_whole_and_another_method_is_refused() -> None:
+    hadamard = HadamardSelection(4, 1.0)
+    assert audit_protocol(hadamard, implementation=hadamard.randomize, **OPTIONS).verdict is not Verdict.VIOLATES
+    with pytest.raises(TypeError, match=r"HadamardSelection.*must return users' reports, as `randomize` of the same"):
+        audit_protocol(hadamard, implementation=hadamard.run)
+    assert audit_protocol(SELECTION, implementation=SELECTION, trials=100).verdict is not Verdict.VIOLATES
+    with pytest.raises(TypeError, match=r"implementation=<object .*> must be a callable, .* with a method `run"):
+        audit_protocol(SELECTION, implementation=object())
