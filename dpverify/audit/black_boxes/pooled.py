@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.results import POWER
+from dpverify.audit.running.outputs import COUNTED
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.statistics.bounds.claim_test import shown_against
 from dpverify.statistics.family import AuditResult
@@ -120,3 +121,5 @@ class RareOutcomes:
         for column in range(self._columns_of):
             one, other = (self._outputs.part(at, column, most) for at, most in zip(places, taken, strict=True))
             yield f"column {column}", one, other
+            if column == 0:
+                yield "how many numbers there are", one % COUNTED, other % COUNTED

@@ -27,7 +27,7 @@ def lengths(x: np.ndarray, rng: np.random.Generator, runs: int) -> Any:
     sizes = rng.integers(1, 4, runs)
     if x[0]:
         sizes[rng.random(runs) < OFTEN] = 7
-    return [{"sums": [0.5] * int(size)} for size in sizes]
+    return [rng.random(int(size)).tolist() for size in sizes]
 
 
 def messages(x: np.ndarray, rng: np.random.Generator, runs: int) -> Any:
