@@ -5,12 +5,16 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from fractions import Fraction
 from typing import Unpack
 
 import numpy as np
+from numpy.typing import NDArray
 
+from dpverify.audit.black_boxes.examined import Examination
+from dpverify.audit.black_boxes.tried import held_out, least_sure
 from dpverify.audit.limits import Look, scope
 from dpverify.audit.options import AuditKeywords, AuditOptions, batched
 from dpverify.audit.outcome import AuditReport, stated
@@ -35,6 +39,7 @@ from dpverify.audit.subject import Dataset, Subject, narrowed
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
+from dpverify.planning.account import account
 from dpverify.statistics.conformance import g_test
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
@@ -47,6 +52,12 @@ __all__ = ["audit"]
 
 _LARGER = 3.0
 """How much larger the fault is that the coordinates' product shows."""
+_ROUNDED = 1e-8
+"""Relative to the largest outcome: what is farther from any is one that the law has not, and tested as such."""
+_DIGITS = 8
+"""Columns whose lowest digits are looked at."""
+_OWN_DELTA = Fraction(1, 100)
+"""Where nothing is claimed the parameters' own epsilon at this delta is what digits are held against."""
 _LIGHT = 0.25
 """The weight of tests without the law: they find gross faults, and what finds small ones should not pay for them."""
 _STREAM = 2**32
@@ -98,8 +109,9 @@ def audit(
         + (WATCHED if subject.messages is not None else 0)
         + (1 + _LIGHT * Calls.TESTS) * len(subject.datasets)
         + sum(dataset.view is not None for dataset in subject.datasets)
-        + 2 * sum(dataset.independent is not None for dataset in subject.datasets)
+        + 3 * sum(dataset.independent is not None for dataset in subject.datasets)
         + 4 * sum(len(compared) for _, compared in seen.pairs)
+        + 1
         + len(further) * len(subject.datasets)
     )
     each = level / tests
@@ -119,6 +131,7 @@ def audit(
             where = f"{subject.datasets[pair.first].name} against {subject.datasets[pair.second].name}"
             losses = pair.columns is None  # else they are a column, whose own law is tested
             results += _privacy(where, compared, claim, generators, each, detect, losses)
+    results += _lowest_digits(subject, seen.kept, claim, each, how)
     if subject.messages is not None:
         results += watched(subject.messages, next(generators), how.trials, each)
     results += further_results(subject.datasets, seen.kept, slice(None), generators, each, detect)
@@ -244,6 +257,78 @@ def _loss_conforms(
     alternative = DiscreteLaw.of(loss.first.points, masses / masses.sum())
     power = g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level)
     return with_fault(result, f"loss with {other[1]}", power)
+
+
+def _lowest_digits(
+    subject: Subject, kept: PackedOutputs, claim: Budget | None, level: float, how: AuditOptions
+) -> Iterator[AuditResult]:
+    """Hold what is left of numbers, less the nearest outcome of their law, against the claim: digits that no law sees.
+
+    A correct analyzer leaves the rounding of its last steps. That is no law's, but whatever it is, the claim holds for
+    it, and events of it are learned, chosen and tested on outputs of their own.
+    """
+    check, pairs, trials = "lowest digits", subject.neighbours, min(how.trials, COMPARED)
+    known = any(dataset.laws for dataset in subject.datasets)
+    if not pairs or not known or (claim is None and subject.reference is None):
+        return
+    fault = "digits that tell the input in every run"
+    if claim is not None:
+        least = least_sure(trials, held_out(trials), claim.epsilon, claim.delta, level / len(pairs))
+        if least is None:
+            return  # too few runs for any
+        fault = f"digits of one input alone in {100.0 * least:.2g} % of the runs"
+    method = "events learned and chosen on other outputs"
+    result = AuditResult(check, 1.0, trials, method, "no digit differs", fault, POWER, level=level)
+    for pair in pairs:
+        laws = [subject.datasets[place].laws for place in (pair.first, pair.second)]
+        columns = {raw: at for raw, at in (subject.digits or {at: at for at in laws[0]}).items() if at in laws[1]}
+        columns = {raw: at for raw, at in columns.items() if all(law[at][1].points.ndim == 1 for law in laws)}
+        left = [
+            np.column_stack(
+                [_left(kept.part(place, raw, COMPARED), [law[at][1] for law in laws]) for raw, at in chosen]
+            )
+            for place in (pair.first, pair.second)
+            if (chosen := list(columns.items())[:_DIGITS])
+        ]
+        if not any(rows.any() for rows in left):
+            continue
+        budget = claim if claim is not None else _own(subject.reference)
+        if budget is None:
+            continue
+        examined = Examination(
+            len(left[0]),
+            epsilon=budget.epsilon,
+            delta=budget.delta,
+            level=level / len(pairs),
+            upper=1.0 - POWER,
+            detect=how.detect,
+            seed=how.seed,
+            check=check,
+        )
+        examined.update(left[0], left[1])
+        found = examined.result().result
+        if found.p_value * len(pairs) < result.p_value:
+            where = " against ".join(subject.datasets[place].name for place in (pair.first, pair.second))
+            evidence = f"{found.evidence}, {where}"
+            result = replace(result, p_value=found.p_value * len(pairs), method=found.method, evidence=evidence)
+    yield result
+
+
+def _left(values: NDArray[np.float64], laws: Sequence[DiscreteLaw]) -> NDArray[np.float64]:
+    """Return what is left of numbers, less the nearest outcome of either law; 0 of those that are far from any."""
+    points = np.union1d(*(law.points.astype(np.float64) for law in laws))
+    near = points[np.searchsorted((points[1:] + points[:-1]) / 2.0, values)]
+    left = values - near
+    return np.where(np.abs(left) <= _ROUNDED * max(1e-300, float(np.abs(points).max())), left, 0.0)
+
+
+def _own(reference: object) -> Budget | None:
+    """Return what the parameters keep by their exact law; None if that is not known."""
+    if reference is None:
+        return None
+    with suppress(ValueError, TypeError):
+        return Budget(account(reference, instances=1, delta=_OWN_DELTA).epsilon.upper, _OWN_DELTA)
+    return None
 
 
 def _guesses(seen: CountedOutputs) -> Iterator[Look]:

@@ -82,10 +82,12 @@ def conforms(
 
 
 def independent(sides: Sides, where: str, level: float) -> Iterator[AuditResult]:
-    """Test independent columns that are too many to test one by one: each, and each pair, both at this level."""
+    """Test independent columns that are too many to test one by one: each, pairs, and some sets, each at this level."""
     looks = [(sides.single(), 4 * sides.count, "a column that is above its median")]
     if sides.count > 1:
         looks.append((sides.tied(), 2 * sides.pairs, "a pair that is on the same side of the medians"))
+    if sides.sets:
+        looks.append((sides.several(), 2 * sides.sets, "three or four columns of which an odd number is above"))
     for check, comparisons, what in looks:
         wide = float(stats.norm.isf(level / comparisons) + stats.norm.isf(1.0 - POWER))
         off = wide * math.sqrt(0.25 / sides.runs)

@@ -115,6 +115,9 @@ class Subject:
         where something was found, with the first 500,000 runs on each dataset.
     silent_on : sequence of str
         What of this subject no test looks at, in plain words.
+    digits : mapping of int to int
+        Columns whose lowest digits the claim is tested on, and those whose laws list the outcomes that they are near
+        to; all columns with laws, and the same ones, where it is empty.
     reference : object, optional
         What is claimed to run, if its twin knows its privacy: `audit_protocol` holds its parameters against a claim.
     """
@@ -127,6 +130,7 @@ class Subject:
     diagnose: Callable[[Sequence[NDArray[np.float64]]], Iterable[str]] | None = None
     silent_on: Sequence[str] = ()
     reference: object = None
+    digits: Mapping[int, int] = field(default_factory=dict)
 
 
 def distinct(inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:

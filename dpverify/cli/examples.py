@@ -119,8 +119,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
 
 def below_help(words: Sequence[str]) -> str | None:
     """Return what stands below the help of the command that the words begin with, or None."""
-    found = next((" ".join(words[:length]) for length in (2, 1) if " ".join(words[:length]) in EXAMPLES), None)
-    if found is None:
+    found = " ".join(words[:2])
+    if found not in EXAMPLES and not any(each.startswith(f"{words[0]} ") for each in EXAMPLES):
+        found = words[0]  # else the example would be another command's of the group
+    if found not in EXAMPLES:
         return None
     width = min(_WIDEST, shutil.get_terminal_size().columns) - _MARGIN
     lines = (folded(f"dpverify {example}", width) for example in EXAMPLES[found])

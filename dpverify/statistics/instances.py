@@ -19,6 +19,7 @@ from scipy import special
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import likelihood_ratio_score
+from dpverify.statistics.outputs.products import index_sets, products_of
 
 __all__ = ["Sides", "SummedLoss", "SummedValues"]
 
@@ -26,6 +27,8 @@ _FINENESS = 200
 """Steps of the lattice in a standard deviation of the sum."""
 _REACH = 20 * _FINENESS
 """No single score is larger: the privacy loss of outcomes that only one dataset has is infinite."""
+_SEVERAL = 12
+"""Instances of which all threes and fours are looked at; of more, so many that are evenly spread."""
 _CUT = 1e-18
 """Less probable ends of the sum's law are left out, and counted as unlisted."""
 UNLISTED = 2.0**50
@@ -178,11 +181,18 @@ class Sides:
         self._agree = first * second + (1.0 - first) * (1.0 - second)
         self._seen = np.zeros((self.count, 2), dtype=np.int64)
         self._together = np.zeros((self.count, self.count), dtype=np.int64)
+        self._several = np.linspace(0, self.count - 1, min(self.count, _SEVERAL)).astype(np.int64)
+        self._products: NDArray[np.float64] = np.zeros(self.sets)
 
     @property
     def pairs(self) -> int:
         """How many pairs of instances there are."""
         return self.count * (self.count - 1) // 2
+
+    @property
+    def sets(self) -> int:
+        """How many sets of three and of four instances are looked at, of twelve instances at most."""
+        return len(index_sets(self._several.size)) if self.count > 2 else 0
 
     @property
     def constant(self) -> float:
@@ -200,6 +210,8 @@ class Sides:
         above, far = outputs > middle, (outputs < low) | (outputs > high)
         self.runs += len(outputs)
         self._seen += np.stack([above, far], axis=2).sum(axis=0)
+        if self.sets:
+            self._products += products_of(np.where(above[:, self._several], np.float32(-1.0), np.float32(1.0)))
         ones = above.astype(np.float64)  # products of whole numbers below 2^53 are exact
         self._together += np.rint(ones.T @ ones).astype(np.int64)
 
@@ -227,6 +239,22 @@ class Sides:
             min(1.0, p_values.size * float(p_values.min())),
             f"instances {first[at]} and {second[at]} are on the same side of their medians in {same[at]:,} of "
             f"{self.runs:,} runs, {self.runs * self._agree[at]:,.1f} expected",
+        )
+
+    def several(self) -> StructureCheck:
+        """Test sets of three and four instances: how often an odd number of them is above their medians."""
+        lean = np.append(1.0 - 2.0 * self._chances[self._several, 0], 1.0)  # behind it, for sets of three
+        sets = index_sets(self._several.size)
+        chances = (1.0 - lean[sets].prod(axis=1)) / 2.0
+        odd = np.rint((self.runs - self._products) / 2.0).astype(np.int64)
+        p_values = _binomial(odd, self.runs, np.clip(chances, 0.0, 1.0))
+        at = int(np.argmin(p_values))
+        names = ", ".join(str(self._several[each]) for each in sets[at] if each >= 0)
+        return StructureCheck(
+            "sets of instances",
+            min(1.0, p_values.size * float(p_values.min())),
+            f"of instances {names} an odd number is above the medians in {odd[at]:,} of {self.runs:,} runs, "
+            f"{self.runs * chances[at]:,.1f} expected",
         )
 
 

@@ -12,11 +12,14 @@ import pytest
 from dpverify.audit import engine
 from dpverify.audit.engine import audit
 from dpverify.audit.outcome import AuditReport
+from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target, TargetError
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult, Verdict
+from protocols.bitsum import RandomizedResponse
+from protocols.vector_sum import VectorSum
 
 CLAIM = Budget("0.6", 0)
 DIE = DiscreteLaw.of(np.arange(1, 7), np.full(6, 1 / 6))
@@ -63,6 +66,7 @@ def test_fair_dice_pass_every_test_that_is_due() -> None:
         *(f"{check}, loaded" for check in CALLS),
         "privacy loss of throw, fair against loaded",
         "privacy of throw, fair against loaded",
+        "lowest digits",
     ]
     assert all(result.power is not None and result.fault for result in report.results)
     # Without a claim there is no test of privacy, and without laws none at all.
@@ -135,8 +139,9 @@ def test_tests_of_other_packages_join_the_family(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr("dpverify.audit.results.registered", lambda group: {"own": test})
     beforehand = [AuditResult("known before", 1.0, 0, "exact", "nothing", power=1.0)]
     report = thrown(dice(DIE), beforehand=beforehand, detect=0.2)
-    # One known before, two of each law, two of each dataset, seven of structure, four of the pair, two of this package.
-    assert given == [(name, (4000, 1), pytest.approx(1e-3 / 16), 0.2) for name in ("fair", "loaded")]
+    # One known before, two of each law, two of each dataset, seven of structure, four of the pair, one of its digits,
+    # two of this package.
+    assert given == [(name, (4000, 1), pytest.approx(1e-3 / 17), 0.2) for name in ("fair", "loaded")]
     assert "own, fair" in refuted(report)
     assert "own, loaded" not in refuted(report)
     assert report.results[0].check == "known before"
@@ -197,3 +202,37 @@ def test_a_view_whose_law_is_known_is_tested_in_place_of_its_columns() -> None:
 def test_the_size_of_the_fault_is_in_range() -> None:
     with pytest.raises(ValueError, match=r"^detect=1\.0 must be a finite number in \(0, 1\)\.$"):
         thrown(dice(DIE), detect=1.0)
+
+
+SUMS = VectorSum(users=20, dimension=2, levels=2, blanket_probability=0.5)
+
+
+def _summed(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.asarray(SUMS.analyze(SUMS.sample_view(vectors, rng)), dtype=np.float64)
+
+
+def _told_by_digits(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return _summed(vectors, rng) + 1e-10 * vectors[-1, 0]
+
+
+def _rounded_anyhow(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return _summed(vectors, rng) * (1.0 + 2.0**-52 * rng.integers(-3, 4, 2))
+
+
+@pytest.mark.parametrize("claim", [None, (3, "1e-2")])
+@pytest.mark.parametrize("run", [_summed, _told_by_digits, _rounded_anyhow])
+def test_the_lowest_digits_of_an_estimate_are_held_against_the_claim(run: Any, claim: Any) -> None:
+    report = audit_protocol(SUMS, claim, implementation=run, trials=2_000, seed=3)
+    faulty = run is _told_by_digits
+    assert [result.check for result in report.violations] == ["lowest digits"] * faulty
+
+
+def test_the_lowest_digits_of_a_binary_sum_are_too() -> None:
+    protocol = RandomizedResponse(users=20, flip_probability=0.25)
+
+    def noisy(bits: np.ndarray, rng: np.random.Generator) -> float:
+        ones = int((bits ^ (rng.random(bits.size) < 0.25)).sum())
+        return float((ones - 5.0) / 0.5 * (1.0 + 2.0**-52 * bits[0]))
+
+    checks = [result.check for result in audit_protocol(protocol, implementation=noisy, trials=2_000).violations]
+    assert checks == ["lowest digits"]

@@ -73,6 +73,8 @@ def test_help_ends_with_them(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out.split("Example:\n")[1]
     assert shlex.split(shown.replace("\\\n", " ")) == ["dpverify", *shlex.split(example)]
     assert below_help(["nothing"]) is None
+    assert below_help(["audit", "labels"]) is None  # not that of randomized response
+    assert below_help(["predict", "model.npz"]) == below_help(["predict"]) is not None
     assert folded("dpverify a --b 1 --c 2", 18).split("\n") == ["dpverify a --b 1 \\", "    --c 2"]
 
 

@@ -81,6 +81,34 @@ def test_one_instance_without_noise_and_two_with_the_same() -> None:
     assert tied.evidence.startswith("instances 1 and 5 ")
 
 
+@pytest.mark.parametrize("at", [(0, 2, 5), (1, 2, 3, 4)])
+def test_sets_of_instances_that_only_together_tell(at: tuple[int, ...]) -> None:
+    # Any two of them are independent; the parity of the sides of all is the same in half of the runs.
+    rng = np.random.default_rng(3)
+    outputs = binomials(rng, 1_000)
+    cut = Sides(LAWS)._cuts[0, 0]
+    odd = (outputs[:, list(at)] > cut).sum(axis=1) % 2 == 1
+    turned = odd & (rng.random(1_000) < 0.7)
+    outputs[turned, at[-1]] = np.where(outputs[turned, at[-1]] > cut, 0.5, 2.5)
+    sides = counted(LAWS, outputs)
+    assert sides.sets == 20 + 15
+    found = sides.several()
+    assert found.p_value < 1e-12
+    assert found.evidence.startswith(f"of instances {', '.join(map(str, at))} an odd number is above")
+    # The p-value is the union bound of exact tails, by counting each set by itself.
+    above = outputs > cut
+    chance = float(LAWS[0].pmf[LAWS[0].points > cut].sum())
+    least = 1.0
+    for size in (3, 4):
+        for each in itertools.combinations(range(6), size):
+            seen = int((above[:, each].sum(axis=1) % 2 == 1).sum())
+            odd_chance = (1.0 - (1.0 - 2.0 * chance) ** size) / 2.0
+            tail = min(stats.binom.cdf(seen, 1_000, odd_chance), stats.binom.sf(seen - 1, 1_000, odd_chance))
+            least = min(least, 2.0 * float(tail))
+    assert found.p_value == pytest.approx(35 * least, rel=1e-6)
+    assert counted(LAWS, binomials(rng, 1_000)).several().p_value > 1e-6
+
+
 def test_the_p_values_are_binomial_tails() -> None:
     sides = counted([DiscreteLaw.from_mapping({0: 0.25, 1: 0.75})], np.repeat([1.0, 0.0], [40, 10])[:, np.newaxis])
     # Both events are the same here: the cut is between 0 and 1, and only 0 is farther than sqrt(3)/4 from 3/4.

@@ -10,7 +10,6 @@ from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.inspected import LEVEL_SHARE, Inspected
@@ -19,7 +18,7 @@ from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
 from dpverify.audit.black_boxes.own_terms import Claimed, points_of
 from dpverify.audit.black_boxes.sequential import StagedBets
-from dpverify.audit.black_boxes.tried import held_out
+from dpverify.audit.black_boxes.tried import held_out, least_sure
 from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import stated
@@ -222,26 +221,34 @@ def _report(
     inspected: Inspected,
 ) -> MechanismReport:
     """Return the report of a look at all of its trials; the tests of all looks err with `family_level` at most."""
-    found, calls, further = looks.found(), looks.calls(), looks.further()
+    found, rare, calls, further = looks.found(), looks.rare(), looks.calls(), looks.further()
+    refuting = [one for one in rare if one.level is not None and one.p_value <= one.level]
     best = max(found, key=lambda one: (one.shown[0], one.epsilon_lower, -one.result.p_value))
     return MechanismReport(
         target.name or "target",
         stated(claimed),
-        decide([*(one.result for one in found), *looks.together(), *calls, *further], family_level, power=POWER),
+        decide([*(one.result for one in found), *rare, *looks.together(), *calls, *further], family_level, power=POWER),
         how.level,
         how.trials,
         how.seed,
         limits=_limits(looks, found, calls, further, how, claimed, delta, resolution, inspected.looks),
-        diagnosis=(*_diagnosis(best, looks.constant), *inspected.hints),
+        diagnosis=(*_diagnosis(best, looks.constant), *_told(refuting), *inspected.hints),
         delta=delta,
-        epsilon_lower=max(one.epsilon_lower for one in found),
+        epsilon_lower=max(
+            [
+                *(one.epsilon_lower for one in found),
+                *(one.details["epsilon_lower"] for one in rare if one.details["delta"] >= delta),
+            ]
+        ),
         epsilon_upper=max(one.epsilon_upper for one in found),
         delta_upper=max(one.delta_upper for one in found),
         least_mass=max(one.least_mass for one in found),
         mu_lower=max(one.curve.mu() for one in found),
         renyi_lower={order: max(one.curve.renyi(order) for one in found) for order in _ORDERS},
         unit=claimed.unit if isinstance(claimed, CurveClaim) else "",
-        shown_lower=best.shown[0],
+        shown_lower=max(best.shown[0], math.nextafter(claimed.claimed, math.inf))
+        if refuting and isinstance(claimed, CurveClaim)
+        else best.shown[0],
         shown_upper=max(one.shown[1] for one in found),
         confidence=looks.confidence,
         trials_needed=max(one.needed for one in found),
@@ -288,8 +295,8 @@ def _limits(
     pairs = looks.pairs
     level = how.level / (len(pairs) * looks.looks)
     held = held_out(how.trials, looks.columns)
-    sure = (_least_sure(how.trials, held, *point, level) for point in points_of(claimed, delta))
-    least = min((each for each in sure if each is not None), default=None)
+    sure = (least_sure(how.trials, held, *point, level) for point in points_of(claimed, delta))
+    least = min((each for each in (*sure, looks.least_rare) if each is not None), default=None)
     shown = max(found, key=lambda one: (one.epsilon_upper, one.shown[1])).result.fault
     tested = [
         Look("inputs", "; ".join(pair.name for pair in pairs)),
@@ -316,23 +323,6 @@ def _limits(
     return Limits(tuple(tested), tuple(missing))
 
 
-def _least_sure(trials: int, held: int, epsilon: float, delta: float, level: float) -> float | None:
-    """Return the least probability of an outcome of one input alone that refutes the claim with power .95.
-
-    An estimate: it must be met 20 times where events are learned, and its lower limit must exceed what the claim allows
-    beside an upper limit of no outcome at all. None if no probability does.
-    """
-    fresh = trials - 2 * held
-    each = level / 16.0
-    other = -math.log(each) / fresh
-    needed = math.exp(min(epsilon, 700.0)) * other + delta
-    # Normal: p less both the limit's and the power's deviations reaches what is needed.
-    wide = float(stats.norm.isf(each) + stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
-    root = (wide + math.sqrt(wide**2 + 4.0 * needed)) / 2.0
-    least = max(root**2, 20.0 / held)
-    return least if least < 1.0 else None
-
-
 def _seen_in(name: str) -> tuple[str, ...]:
     if not name:
         return ()
@@ -344,6 +334,10 @@ def _seen_in(name: str) -> tuple[str, ...]:
         "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
         "resolution=... looks past them",
     )
+
+
+def _told(refuting: Sequence[AuditResult]) -> tuple[str, ...]:
+    return tuple(f"A rare outcome tells the inputs apart, {one.details['rare']}" for one in refuting)
 
 
 def _diagnosis(best: Examined, constant: bool) -> tuple[str, ...]:

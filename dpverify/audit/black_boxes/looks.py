@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.neighbours import InputPair
-from dpverify.audit.black_boxes.own_terms import Claimed, examinations
+from dpverify.audit.black_boxes.own_terms import Claimed, examinations, points_of
+from dpverify.audit.black_boxes.pooled import RareOutcomes
 from dpverify.audit.black_boxes.tried import held_out
 from dpverify.audit.options import AuditOptions, batched
 from dpverify.audit.results import POWER, further_results, further_tests
@@ -40,6 +41,8 @@ _CLAIM_SHARE = 0.75
 
 As small a share of the figures' error probability is for what events show at most.
 """
+_RARE = 0.1
+"""The share of the level that rare outcomes have, where something is claimed."""
 
 Outputs = Sequence[NDArray[np.float64]]
 
@@ -77,18 +80,21 @@ class Looks:
         claim = _CLAIM_SHARE * level
         # A pass needs the confidence 0.95.
         upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
-        self.confidence = 1.0 - claim - upper
+        rare = 0.0 if claimed is None else _RARE * level
+        self.confidence = 1.0 - claim - rare - upper
         tests = len(pairs) + (Calls.TESTS + len(further_tests())) * len(inputs)
-        self._each = (level - claim) / tests
+        self._each = (level - claim - rare) / tests
         given: dict[str, Any] = {"detect": how.detect, "seed": how.seed, "looks": len(sizes)}
         self._one = given | {"level": claim / len(pairs), "upper": upper / len(pairs)}
         self._two = given | {"level": self._each}
+        self._rare, self._rare_level = RareOutcomes(len(inputs), how.seed), rare / len(pairs)
         self._datasets = [Dataset(f"input {place}", each) for place, each in enumerate(inputs)]
         self._kept: list[list[NDArray[np.float64]]] = [[] for _ in inputs]
         self._all = PackedOutputs(len(inputs)) if further_tests() else None
         self._calls = [Calls(dataset.name, how.seed) for dataset in self._datasets]
         self.columns = 1
         """How many columns outputs have."""
+        self._pooled: tuple[int, list[AuditResult]] = (0, [])
         self._compared: tuple[int, list[AuditResult]] = (0, [])
         self._begin(0)
 
@@ -159,10 +165,31 @@ class Looks:
             calls.update(rows)
         if self._all is not None:
             self._all.update(outputs)
+        if self._claimed is not None:
+            self._rare.update(outputs)
 
     def found(self) -> list[Examined]:
         """Return what each pair shows."""
         return [one.result() for one in self._single]
+
+    def rare(self) -> list[AuditResult]:
+        """Return what rare outcomes of each pair show of the claim; of no more than are kept."""
+        if self._claimed is None:
+            return []
+        if self._pooled[0] != self._rare.kept or not self._pooled[1]:
+            points, check = points_of(self._claimed, self._delta), "privacy of the output in rare outcomes"
+            found = [
+                self._rare.result(*places, points, self._rare_level, f"{check}, {pair.name}", self.looks)
+                for pair, places in zip(self.pairs, self._places, strict=True)
+            ]
+            self._pooled = self._rare.kept, found
+        return self._pooled[1]
+
+    @property
+    def least_rare(self) -> float | None:
+        """About the least probability of an outcome of one input alone that this look finds."""
+        found = [one.details["least"] for one in self.rare()]
+        return min(found, default=1.0) if min(found, default=1.0) < 1.0 else None
 
     def calls(self) -> list[AuditResult]:
         """Return the results of the tests of calls; of any more than are compared they are what they were."""

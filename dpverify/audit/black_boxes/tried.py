@@ -7,12 +7,24 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
+from dpverify.audit.results import POWER
 from dpverify.digits import rounded_up
 from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
-__all__ = ["allowed", "chosen_on", "decisive", "excluded", "held_out", "learned_on", "surest_point", "with_held_out"]
+__all__ = [
+    "allowed",
+    "chosen_on",
+    "decisive",
+    "excluded",
+    "held_out",
+    "learned_on",
+    "least_sure",
+    "surest_point",
+    "with_held_out",
+]
 
 _LEAST_SCALE = 0.1
 """Slack is relative to a claim of at least this."""
@@ -130,3 +142,20 @@ def excluded(most: float, excess: float, epsilon: float, delta: float) -> str:
         return f"an event tried that shows more than {at_epsilon}" if excess < 1.0 else ""
     at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {delta:.3g}"
     return f"an event tried that shows more than {at_delta}, or {at_epsilon}"
+
+
+def least_sure(trials: int, held: int, epsilon: float, delta: float, level: float) -> float | None:
+    """Return the least probability of an outcome of one input alone that refutes the claim with power .95.
+
+    An estimate: it must be met 20 times where events are learned, and its lower limit must exceed what the claim allows
+    beside an upper limit of no outcome at all. None if no probability does.
+    """
+    fresh = trials - 2 * held
+    each = level / 16.0
+    other = -math.log(each) / fresh
+    needed = math.exp(min(epsilon, 700.0)) * other + delta
+    # Normal: p less both the limit's and the power's deviations reaches what is needed.
+    wide = float(stats.norm.isf(each) + stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
+    root = (wide + math.sqrt(wide**2 + 4.0 * needed)) / 2.0
+    least = max(root**2, 20.0 / held)
+    return least if least < 1.0 else None

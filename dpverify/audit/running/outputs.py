@@ -23,12 +23,14 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Runnable, Target, TargetError, target_of
 
-__all__ = ["Raising", "RowTarget", "Samplers", "leaves_of"]
+__all__ = ["COUNTED", "Raising", "RowTarget", "Samplers", "leaves_of"]
 
 _KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
 """The first column of plain numbers, by numpy's kind."""
 _HASHED = 2.0**52
 """Added to a hash of 52 bits, so that it is no kind of plain numbers."""
+COUNTED = 256
+"""The remainder of a hash by this is how many numbers are in the output, beyond those that have columns as well."""
 _CHARACTERS, _LAST = 16, 8
 """Characters of a string with a column each, of its beginning and its end; the hash tells the others."""
 _MOST = 4096
@@ -180,7 +182,7 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
             content, leaves = leaves_of(raw[run], resolution)
             digest = hashlib.blake2b(content, digest_size=8).digest()
             rows[run] = 0.0
-            rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12)
+            rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12) // COUNTED * COUNTED + min(len(leaves), COUNTED - 1)
             hashed.append(run)
             numbers.append(leaves[:width])
     if len(set(map(len, numbers))) == 1:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +24,7 @@ __all__ = ["WATCHED", "watched"]
 
 _HEAVY = 4
 """The weight of a test by permutations, which takes as many fewer of them."""
-WATCHED = 8 + 3 * _HEAVY
+WATCHED = 13 + 3 * _HEAVY
 """The weight of all tests together."""
 _FEWEST_ORDERS, _FEWEST_LONG_ORDERS = 30, 4
 """Runs whose messages are permuted, however many that makes; and those of thousands of messages."""
@@ -30,6 +32,10 @@ _FEWEST_DRAWS = 120
 _MOST_MESSAGES = 4_000_000
 """Messages that are looked at one by one."""
 _MOST_PIECES = 4_000_000
+_OTHER_RUNS, _OTHER_MESSAGES = 2_000, 1_000_000
+"""Runs on datasets of few or many ones, each, and messages: a shuffle that shows there shows all the order."""
+_FEW = 10
+"""Few users are one of so many."""
 _PAIRED_USERS = 300
 """Up to so many users are compared two by two."""
 _STATISTICS = 4.5
@@ -50,6 +56,7 @@ def watched(messages: Messages, rng: np.random.Generator, trials: int, level: fl
         totals, pieces = _draws(messages, rng, trials)
         first, positions = _orders(messages, rng, trials)
         in_turn, dealt, held = _mixed(messages, rng, trials)
+        others = _others(messages, rng, trials)
     except KeyboardInterrupt:
         raise
     except BaseException as error:
@@ -58,6 +65,7 @@ def watched(messages: Messages, rng: np.random.Generator, trials: int, level: fl
         *_counts(messages, totals, level),
         *_order(first, positions, rng, level),
         *_order_of_mixed(in_turn, dealt, held, rng, level),
+        *_order_of_others(others, level),
         *_users(messages, pieces, rng, level),
     ]
 
@@ -116,6 +124,48 @@ def _mixed(
     return in_turn, dealt, held
 
 
+Marked = list[tuple[NDArray[np.bool_], NDArray[np.bool_]]]
+"""Of some runs, what is marked of what was sent, and which messages are the symbol in the order of their arrival."""
+
+
+def _others(messages: Messages, rng: np.random.Generator, trials: int) -> dict[str, Marked]:
+    """Return runs where few or all but few hold the larger input, and none or all: order may depend on the messages.
+
+    Few users are dealt anew in every run. Where all users hold the same, the messages are marked that were sent from
+    the same state of a generator: given these, a shuffler puts messages that are alike in law in any order.
+    """
+    users = len(messages.inputs)
+    runs, few = min(_OTHER_RUNS, max(_FEWEST_ORDERS, trials)), max(1, users // _FEW)
+    quiet, ends = messages.quiet[:1], messages.inputs[[0, -1]]
+    one = ends[:1] if (ends[0] != quiet[0]).any() else ends[1:]
+
+    def alike(inputs: NDArray[Any]) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        while True:
+            state = int(rng.integers(2**63))
+            sent, _ = messages.sent(inputs.copy(), np.random.default_rng(state))
+            arrived = messages.arrived(inputs.copy(), np.random.default_rng(state))
+            yield np.asarray(sent) == messages.symbol, np.asarray(arrived)
+
+    def dealt(larger: int) -> Iterator[tuple[NDArray[Any], NDArray[Any]]]:
+        values = np.concatenate([one.repeat(larger, axis=0), quiet.repeat(users - larger, axis=0)])
+        while True:
+            order = rng.permutation(users)
+            yield order < larger, np.asarray(messages.arrived(values[order], rng))
+
+    found = {"nobody's one": alike(messages.quiet), "all ones": alike(one.repeat(users, axis=0))}
+    if few < users // 2:
+        found |= {"few ones": dealt(few), "all but few ones": dealt(users - few)}
+    drawn: dict[str, Marked] = {}
+    for name, each in found.items():
+        seen, kept = 0, drawn.setdefault(name, [])
+        for marked, arrived in itertools.islice(each, runs):
+            kept.append((marked, arrived == messages.symbol))
+            seen += arrived.size
+            if seen > _OTHER_MESSAGES and len(kept) >= _FEWEST_ORDERS:
+                break
+    return drawn
+
+
 def _counts(messages: Messages, totals: NDArray[np.int64], level: float) -> Iterator[AuditResult]:
     if messages.fewest > 0 or messages.most < np.inf:
         check = message_count(totals, messages.fewest, messages.most)
@@ -159,6 +209,16 @@ def _order_of_mixed(
     unmoved = [marked[np.arange(each.size) * users // each.size] for marked, each in zip(dealt, held, strict=True)]
     control = message_places(dealt, unmoved)
     yield checked(message_places(dealt, held), control, len(held), level, f"{users} inputs dealt anew", "no shuffle")
+
+
+def _order_of_others(others: dict[str, Marked], level: float) -> Iterator[AuditResult]:
+    for name, runs in others.items():
+        sent, held = ([each[side] for each in runs] for side in (0, 1))
+        if any(symbols.any() and not symbols.all() for symbols in held):
+            unmoved = [marked[np.arange(each.size) * marked.size // each.size] for marked, each in runs]
+            yield checked(
+                message_places(sent, held), message_places(sent, unmoved), len(held), level, name, "no shuffle"
+            )
 
 
 def _heavy(result: AuditResult) -> AuditResult:

@@ -205,7 +205,7 @@ def bitsum_subject(
         tuple(Neighbours(at[one], at[other]) for one, other in _NEIGHBOURS if one in at and other in at),
         _messages(reference, implementation),
         functools.partial(likely_parameters, reference, datasets),
-        (*silent, "what the low bits of the estimate tell, below 2^-44 of its size"),
+        silent,
         reference,
     )
 

@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import stats
 
+from dpverify.audit.results import SURE
 from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.claims.central import CentralClaims
@@ -20,29 +22,92 @@ from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.means import MeanClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.validation import check_integer
 
 __all__ = ["central_subject", "local_subject", "mean_subject"]
 
 _MOST_INPUTS = 5
+_TOGETHER = 3
+"""How many users report in a run of a mechanism of ours: all pairs of them are looked at."""
 _USERS = 6
 """How many users there are where the protocol does not say."""
 
 Cases = Sequence[tuple[str, NDArray[Any], DiscreteLaw]]
 
 
-def local_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
-    """Return a local mechanism as a subject: one user's report, shape (1,), on each of up to five inputs."""
+def local_subject(reference: Any, *, implementation: Any = None, users: int | None = None) -> Subject:
+    """Return a local mechanism as a subject: the first user's report on up to five inputs, and others' beside it.
+
+    Parameters
+    ----------
+    reference : object
+        What is claimed to run.
+    implementation : object, Target, callable or str, optional
+        What does run: a mechanism with `randomize`, such as a subclass, or `function(inputs, rng)`, which returns a
+        report for each of the users' inputs. `reference` itself when omitted.
+    users : int, optional
+        How many users report in a run: whether their reports are independent shows from two on. One where a function
+        is given, shape (1,), and three else.
+    """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, LocalClaims):
         raise _refused(reference, "a local mechanism, whose reports have a law each")
+    mechanism = reference if implementation is None else implementation
+    whole = getattr(mechanism, "__self__", None)
+    if hasattr(whole, "randomize"):
+        if mechanism.__name__ != "randomize":
+            raise TypeError(
+                f"implementation={mechanism!r} must return users' reports, as `randomize` of the same mechanism does."
+            )
+        mechanism = whole
+    own = hasattr(mechanism, "randomize")
+    users = check_integer("users", (_TOGETHER if own else 1) if users is None else users, low=1)
     values = claims.inputs(reference)[:_MOST_INPUTS]
-    cases = [(f"input {value!r}", np.array([value]), claims.report_law(reference, value)) for value in values]
-    own = Target(functools.partial(_reports, reference), True, name=repr(reference))
-    read = functools.partial(claims.readable, reference)
-    return _subject(reference, "report", cases, [Neighbours(0, 1)], implementation or own, read)
+    target: Runnable = mechanism
+    if own:
+        target = Target(functools.partial(_reports, mechanism), True, (users,), repr(mechanism))
+    target = target_of(target, (users,) if users > 1 else ())
+    read = functools.partial(_read_reports, functools.partial(claims.readable, reference), users)
+    laws = [claims.report_law(reference, value) for value in values]
+    datasets = []
+    for value, law in zip(values, laws, strict=True):
+        # Neighbours differ in the first user alone.
+        inputs, each = np.array([value, *[values[0]] * (users - 1)]), [law, *[laws[0]] * (users - 1)]
+        columns = {0: ("report", law)}
+        equal = _equal(law, laws[0], users - 1)
+        if users > 1 and equal.pmf.max() <= SURE:
+            columns[users] = ("number of reports that equal the first user's", equal)
+        datasets.append(
+            Dataset(f"input {value!r}", inputs, columns, independent=(slice(0, users), each) if users > 1 else None)
+        )
+    return Subject(
+        target.name or "target",
+        ReadTarget.of(target, read, int(users > 1)),
+        datasets,
+        [Neighbours(0, 1, (0,))],
+        silent_on=() if users > 1 else ("whether the reports of several users are independent",),
+        reference=reference,
+    )
 
 
-def central_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
+def _read_reports(
+    readable: Callable[[NDArray[Any]], NDArray[Any]], users: int, outputs: NDArray[Any]
+) -> NDArray[np.float64]:
+    if users == 1:
+        return np.asarray(readable(outputs), dtype=np.float64)
+    read = np.asarray(readable(outputs.ravel()), dtype=np.float64).reshape(outputs.shape)
+    return np.column_stack([read, np.count_nonzero(read[:, 1:] == read[:, :1], axis=1)])
+
+
+def _equal(first: DiscreteLaw, others: DiscreteLaw, count: int) -> DiscreteLaw:
+    """Return the law of how many of the other users' reports equal the first one's."""
+    alike = others.probabilities(first.points)
+    numbers = np.arange(count + 1)
+    masses = first.pmf @ stats.binom.pmf(numbers, count, np.minimum(alike, 1.0)[:, np.newaxis])
+    return DiscreteLaw.of(numbers, masses, min(1.0, first.outside + count * others.outside))
+
+
+def central_subject(reference: Any, *, implementation: Any = None) -> Subject:
     """Return a curator's mechanism as a subject: its output on the neighbours that its twin names."""
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, CentralClaims):
@@ -53,10 +118,10 @@ def central_subject(reference: Any, *, implementation: Runnable | None = None) -
         for side, inputs in zip(("first", "second"), both, strict=True)
     ]
     pairs = [Neighbours(at, at + 1) for at in range(0, len(cases), 2)]
-    return _subject(reference, "output", cases, pairs, implementation or Target(reference.run, name=repr(reference)))
+    return _subject(reference, "output", cases, pairs, _running(implementation, reference))
 
 
-def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> Subject:
+def mean_subject(reference: Any, *, implementation: Any = None) -> Subject:
     """Return an estimator of a mean as a subject: nobody, one user, and half of them hold the largest value."""
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, MeanClaims):
@@ -66,9 +131,22 @@ def mean_subject(reference: Any, *, implementation: Runnable | None = None) -> S
     for holders, shown in ((0, "all users at 0"), (1, "one user at the most"), (users // 2, "half at the most")):
         values = np.where(np.arange(users) < holders, most, 0.0)
         cases.append((shown, values, claims.estimate_law(reference, values)))
-    own = Target(functools.partial(_run, reference), name=repr(reference))
     read = functools.partial(claims.readable_estimate, reference)
-    return _subject(reference, "estimate", cases, [Neighbours(0, 1)], implementation or own, read)
+    return _subject(reference, "estimate", cases, [Neighbours(0, 1)], _running(implementation, reference), read)
+
+
+def _running(implementation: Any, reference: Any) -> Runnable:
+    """Return what runs: a target or function as it is, of anything else its `run`."""
+    given = reference if implementation is None else implementation
+    runnable: Runnable = given
+    if isinstance(given, (Target, str)) or (callable(given) and given is not reference):
+        return runnable
+    if not hasattr(given, "run"):
+        raise TypeError(
+            f"implementation={given!r} must be a callable, 'module:callable', 'path/to/file.py:callable', or something "
+            "with a method `run(inputs, rng)`."
+        )
+    return Target(functools.partial(_run, given), name=repr(given))
 
 
 def _refused(reference: Any, wanted: str) -> TypeError:
@@ -90,7 +168,7 @@ def _subject(
 
 
 def _reports(protocol: Any, inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-    return np.asarray(protocol.randomize(np.repeat(inputs, trials), rng))
+    return np.asarray(protocol.randomize(np.tile(inputs, trials), rng)).reshape(trials, len(inputs))
 
 
 def _run(protocol: Any, values: NDArray[Any], rng: np.random.Generator) -> float:

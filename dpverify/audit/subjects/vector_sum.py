@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from contextlib import suppress
 from typing import Any
 
@@ -101,28 +102,30 @@ def vector_sum_subject(reference: VectorSum, *, implementation: Implementation |
     ]
     if not any(dataset.laws for dataset in datasets):
         raise ValueError(f"users={reference.users} make too many sums for a law of the estimate; audit fewer users.")
-    silent: tuple[str, ...] = ("digits of an estimate finer than 1e-9 of the largest",)
+    silent: tuple[str, ...] = ()
     if not implementation.counts:
-        silent = (*silent, "the messages behind the estimate, which are what the adversary sees")
+        silent = ("the messages behind the estimate, which are what the adversary sees",)
     elif reference.dimension > 1:
-        silent = (*silent, "what the reports of several coordinates tell together")
+        silent = ("what the reports of several coordinates tell together",)
     if len(looked_at) < reference.dimension:
         silent = (*silent, f"coordinates other than {', '.join(map(str, looked_at))}")
     lattices = [claims.estimates(reference, coordinate) for coordinate in looked_at]
     return Subject(
         implementation.name,
-        ReadTarget.of(implementation.target, functools.partial(_read, looked_at, lattices)),
+        ReadTarget.of(implementation.target, functools.partial(_read, looked_at, lattices), len(looked_at)),
         datasets,
         (Neighbours(0, 1), Neighbours(2, 3)),
         _messages(claims, reference, implementation),
         silent_on=silent,
         reference=reference,
+        digits={math.prod(implementation.target.shape) + place: at for place, at in enumerate(looked_at)},
     )
 
 
 def _read(looked_at: list[int], lattices: list[NDArray[np.float64]], outputs: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the outputs with the estimates as the laws list them, less their rounding."""
-    read = np.array(outputs, dtype=np.float64)
+    """Return the outputs with the estimates as the laws list them, less their rounding, and behind them as they are."""
+    outputs = np.asarray(outputs, dtype=np.float64)
+    read = np.concatenate([outputs, outputs[:, looked_at]], axis=1)
     for coordinate, lattice in zip(looked_at, lattices, strict=True):
         read[:, coordinate] = nearest(lattice, read[:, coordinate])
     return read

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.statistics.order.structure import grid_exponents
+from dpverify.statistics.outputs.products import MULTIPLIED, telling_parities
 
 __all__ = ["Aspect", "coded_aspects", "codes_of", "features", "lowest_bits", "numeric_aspects", "parts_of_noise"]
 
@@ -111,7 +112,8 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
 
     Whole outputs and single values as they are; the exponent and the lowest bit of floats; signs; residues of the
     integer part, and the bits that differ most; cells of the fraction at decimal scales, and narrow cells; of several
-    columns also parities and cells of two together, the parities, signs and sides of eight, and their order.
+    columns also parities and cells of two together, of three and four the parities that differ most, the
+    parities, signs and sides of eight, and their order.
 
     Parameters
     ----------
@@ -131,6 +133,8 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
         yield Aspect("the parity of all columns together", lambda rows: _residue(_parts(rows[:, used]).sum(axis=1), 2))
         yield Aspect("the signs of all columns together", lambda rows: _product_of_signs(rows[:, used]))
         yield from _of_all(used, close, np.median(np.concatenate([first, second])[:, close], axis=0))
+    if len(used) > 2:
+        yield from _of_some(_differing(first, second, used)[:MULTIPLIED], first, second)
     for i, j in itertools.combinations(close[:_PAIRED], 2):
         yield from _of_two(i, j, np.concatenate([first[:, [i, j]], second[:, [i, j]]]))
     for i, j in itertools.combinations(close[:_MASKED], 2):
@@ -223,6 +227,23 @@ def _of_all(used: list[int], close: list[int], medians: NDArray[np.float64]) -> 
         "how many values are equal",
         lambda rows: np.count_nonzero(np.diff(np.sort(rows[:, used], axis=1), axis=1) == 0.0, axis=1).astype(np.int64),
     )
+
+
+def _of_some(columns: list[int], first: Rows, second: Rows) -> Iterator[Aspect]:
+    """Yield the parities, over three or four columns, that tell two inputs apart best: of bits of three kinds."""
+    medians = np.median(np.concatenate([first, second]), axis=0)
+    kinds: list[tuple[str, Callable[[Rows, list[int]], NDArray[np.bool_]]]] = [
+        ("the signs", lambda rows, at: np.signbit(rows[:, at])),
+        ("the parities", lambda rows, at: _residue(_parts(rows[:, at]), 2) > 0),
+        ("the sides of the medians", lambda rows, at: rows[:, at] > medians[at]),
+    ]
+    for kind, of in kinds:
+        for chosen in telling_parities(*(of(rows, columns) for rows in (first, second))):
+            at = sorted(columns[place] for place in chosen)
+            yield Aspect(
+                f"{kind} of columns {', '.join(map(str, at))} together",
+                lambda rows, of=of, at=at: of(rows, at).sum(axis=1) % 2,  # type: ignore[misc]
+            )
 
 
 def _best(candidates: range, counted: Callable[[int], tuple[NDArray[np.int64], ...]]) -> list[int]:

@@ -202,7 +202,9 @@ def test_neighbours_are_searched() -> None:
     pairs = neighbouring_inputs(6)
     report = audit_mechanism(forgets_ones, (1, 0), pairs, trials=3_000)
     assert report.verdict is Verdict.VIOLATES
-    assert len([result for result in report.results if result.check.startswith("privacy")]) == len(pairs)
+    assert len([result for result in report.results if result.check.startswith("privacy of the output, ")]) == len(
+        pairs
+    )
 
 
 def letter(rng: np.random.Generator) -> str:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpverify.audit.running.target import TargetError
-from dpverify.audit.running.watching import watched
+from dpverify.audit.running.watching import _order_of_others, _others, watched
 from dpverify.audit.subject import Messages
 from dpverify.laws.discrete import DiscreteLaw
 
@@ -94,7 +96,8 @@ def stops_early(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def affine(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    return messages[(rng.choice([1, 7, 11, 13]) * np.arange(messages.size) + rng.integers(USERS)) % messages.size]
+    at = (rng.choice([1, 7, 11, 13]) * np.arange(messages.size) + rng.integers(USERS)) % messages.size
+    return np.asarray(messages[at])
 
 
 @pytest.mark.parametrize(("shuffle", "check"), [(stops_early, "message places"), (affine, "message order")])
@@ -119,3 +122,41 @@ def test_two_users_with_one_coin_and_a_coin_for_four_runs_are_found() -> None:
 
     assert "pairs of instances" in found(subject(fair, together), 600)
     assert "memory of users" in found(subject(fair, remembered), 600)
+
+
+def only_where(few: Callable[[np.ndarray], bool]) -> Shuffle:
+    """Leave the order alone where the messages are such, and shuffle else."""
+
+    def shuffle(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return messages if few(messages) else rng.permutation(messages)
+
+    return shuffle
+
+
+@pytest.mark.parametrize(
+    ("shuffle", "where"),
+    [
+        (only_where(lambda messages: messages.mean() < 0.2), "nobody's one"),
+        (only_where(lambda messages: 0.2 < messages.mean() < 0.3), "few ones"),
+        (only_where(lambda messages: messages.mean() > 0.85), "all ones"),
+        (only_where(lambda messages: 0.7 < messages.mean() < 0.8), "all but few ones"),
+    ],
+)
+def test_a_shuffle_that_depends_on_the_messages_is_found(shuffle: Shuffle, where: str) -> None:
+    results = _order_of_others(_others(subject(shuffle), np.random.default_rng(1), 1_000), LEVEL)
+    assert where in {result.check.removeprefix("message places, ") for result in results if result.p_value <= LEVEL}
+
+
+def test_order_is_judged_at_its_level_on_every_dataset() -> None:
+    # Each test alone, over many audits of a fair shuffle: also of one that draws before the users do.
+    def before(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        order = rng.permutation(bits.size)
+        return sent(bits, rng)[0][order]
+
+    fair_one, level = subject(fair), 0.05
+    for messages in (fair_one, replace(fair_one, arrived=before)):
+        rng = np.random.default_rng(2)
+        p_values = [result.p_value for _ in range(60) for result in _order_of_others(_others(messages, rng, 60), LEVEL)]
+        assert len(p_values) == 240
+        alarms = int(np.count_nonzero(np.array(p_values) <= level))
+        assert stats.binom.sf(alarms - 1, len(p_values), level) > 1e-6

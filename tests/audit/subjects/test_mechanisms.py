@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +16,8 @@ from dpverify.audit.black_boxes.black_box import audit_mechanism
 from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Subject
-from dpverify.audit.subjects.mechanisms import central_subject, local_subject, mean_subject
+from dpverify.audit.subjects.mechanisms import _equal, central_subject, local_subject, mean_subject
+from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import Verdict
 from protocols.bitsum import RandomizedResponse
 from protocols.local.baselines import CentralLaplaceMean
@@ -24,6 +28,7 @@ from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.shuffled_mean import ShuffledMean
 from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.classifier import UserLevelClassifier
+from protocols.user_level.local_selection import HadamardSelection
 from protocols.user_level.representations import FiniteClass
 from protocols.user_level.stable_learner import WeighingLearner
 
@@ -166,3 +171,66 @@ def test_a_whole_learner_that_spends_more_than_it_claims_is_caught(epsilon: floa
     inputs = np.repeat([0.0, 1.0], 5), np.zeros(10)
     report = audit_mechanism(learned, (1.0, 0), inputs, trials=800, seed=3)
     assert (report.verdict is Verdict.VIOLATES) == violated
+
+
+class OneCoin(LabelRandomizedResponse):
+    """All users of a run leave their labels together."""
+
+    def randomize(self, labels: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+        leave = rng.random() < (self.classes - 1) * self.other_probability
+        return np.asarray((np.asarray(labels) + leave * rng.integers(1, self.classes, np.size(labels))) % self.classes)
+
+
+class OneShift(LabelRandomizedResponse):
+    """Those of a run who leave their labels say the same other one."""
+
+    def randomize(self, labels: Any, rng: np.random.Generator) -> NDArray[np.int64]:
+        leave = rng.random(np.size(labels)) < (self.classes - 1) * self.other_probability
+        return np.asarray((np.asarray(labels) + leave * rng.integers(1, self.classes)) % self.classes)
+
+
+class OneNoise(LaplaceMean):
+    """All users of a run draw one noise."""
+
+    def randomize(self, values: Any, rng: np.random.Generator) -> NDArray[np.float64]:
+        return np.asarray(values + super().randomize(np.zeros(1), rng))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reference"), [(OneCoin, LABELS), (OneShift, LABELS), (OneNoise, LAPLACE)], ids=lambda each: str(each)
+)
+def test_users_who_draw_together_are_found(kind: type, reference: Any) -> None:
+    faulty = kind(*(getattr(reference, each.name) for each in dataclasses.fields(reference)))
+
+    def run(values: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        return np.asarray(faulty.randomize(values, rng))
+
+    several = functools.partial(local_subject, reference, users=4)
+    for audited in (functools.partial(local_subject, reference, users=2), several):
+        assert audit_protocol(audited, implementation=run, trials=1_000).verdict is Verdict.VIOLATES
+    assert audit_protocol(several, implementation=reference.randomize, **OPTIONS).verdict is not Verdict.VIOLATES
+    # A function is one user's unless it is said that it takes several; then the report says what it left out.
+    alone = audit_protocol(reference, implementation=lambda value, rng: float(run(value, rng)[0]), **OPTIONS)
+    assert alone.verdict is not Verdict.VIOLATES
+    assert "whether the reports of several users are independent" in alone.limits.not_tested
+
+
+def test_the_number_of_equal_reports_has_its_law() -> None:
+    # By all outcomes of three users.
+    law, other = DiscreteLaw.of([0, 1, 2], [0.5, 0.2, 0.3]), DiscreteLaw.of([0, 1, 3], [0.1, 0.6, 0.3])
+    expected = np.zeros(3)
+    for outcome in itertools.product(range(3), repeat=3):
+        points = law.points[outcome[0]], other.points[outcome[1]], other.points[outcome[2]]
+        mass = law.pmf[outcome[0]] * other.pmf[outcome[1]] * other.pmf[outcome[2]]
+        expected[sum(each == points[0] for each in points[1:])] += mass
+    np.testing.assert_allclose(_equal(law, other, 2).pmf, expected, rtol=1e-12)
+
+
+def test_a_mechanism_of_ours_is_taken_whole_and_another_method_is_refused() -> None:
+    hadamard = HadamardSelection(4, 1.0)
+    assert audit_protocol(hadamard, implementation=hadamard.randomize, **OPTIONS).verdict is not Verdict.VIOLATES
+    with pytest.raises(TypeError, match=r"HadamardSelection.*must return users' reports, as `randomize` of the same"):
+        audit_protocol(hadamard, implementation=hadamard.run)
+    assert audit_protocol(SELECTION, implementation=SELECTION, trials=100).verdict is not Verdict.VIOLATES
+    with pytest.raises(TypeError, match=r"implementation=<object .*> must be a callable, .* with a method `run"):
+        audit_protocol(SELECTION, implementation=object())
