@@ -268,7 +268,7 @@ def smallest_at_level(
             slow = 0 if math.log(high / low) <= 0.5 * bracket else slow + 1
             bracket = math.log(high / low)
         if not low < point < high or slow >= patience:
-            patience = 0 if slow >= patience else patience
+            patience, slow = (0 if slow >= patience else patience), 0
             point = math.sqrt(low * high) if low > 0.0 and high < math.inf else 0.5 * high if low == 0.0 else 2.0 * low
     return high if high < math.inf else None
 

@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpverify.changes import Full
+from dpverify.changes import Full, L2Ball
 from dpverify.claims.base import Families, MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims, OneMessageClaims
 from dpverify.claims.shared.bitsum_pairs import (
@@ -60,7 +60,8 @@ _COIN_CELLS = 24
 """Of the numbers of others with sure bits, and with ones among these."""
 _COIN_TAIL = 1e-30
 _LEAST_RMSE, _LARGEST_RMSE, _MOST_INSTANCES = 1e-4, 1e12, 10**12
-"""An error of less than the first, in users, is one that hardly ever shows: where bits are random no noise may do."""
+"""Of points in a ball the first, in users, is an error that hardly ever shows: where bits are random no noise may do.
+"""
 _COARSE, _LESS = (5e-3, 9e-3), 1.5e-3
 """So much more than the rough error a coarse plan has, at most; and at so much less no dataset's pair meets the target.
 """
@@ -70,10 +71,8 @@ _SPARED = 3e-4
 """The share of epsilon from which on what a search leaves unspent is looked for again."""
 _JUMP = 1e-2
 """How far from the target a rough search ends only where epsilon jumps there, and no slope leads any nearer."""
-_STEEPEST, _JOINT, _NEARLY = 2.0, 5e-4, 0.9
-"""The steepest slope of full changes, and how much more error than the least may be found for joint ones, relatively.
-
-And the share of their epsilon from which on full ones tell that of joint ones: else it is guessed.
+_STEEPEST, _JOINT = 200.0, 5e-4
+"""Of joint changes: the steepest slope, where epsilon all but jumps, and how much more error may be found, relatively.
 """
 _MOST_GUESSES, _NEAR, _AIMED = 3, 6e-4, 3e-5
 """How often is guessed, how near the target the last guess shall be, and how much more error a proof is tried at."""
@@ -183,34 +182,35 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         def sharp(error: float) -> float:
             return self.guaranteed_epsilon(at(error), composed_epsilon)
 
-        def jointly(bound: ComposedEpsilon, error: float) -> float:
+        def within(bound: ComposedEpsilon, error: float) -> float:
             p = at(error).flip_probability
             return sharp(error) if bound == composed_epsilon else bound(extreme(users, p, tail_of(users, p, left_out)))
 
         seen = list[tuple[float, float]]()
         left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
-        full = isinstance(composed_epsilon.change, Full)
-        # As much as makes no flip at all rare, where changes are joint.
-        rare = 0.0 if full else math.sqrt(-math.log(composed_epsilon.delta))
-        start = min(max(normal_deviation(nearly, target), rare), math.sqrt(users))
-        error: float | None = start
-        if isinstance(nearly.change, Full):
+        start = min(normal_deviation(nearly, target), math.sqrt(users))
+        jointly = nearly == composed_epsilon.guessed != composed_epsilon
+        if jointly:
+            # As much as makes no flip at all rare.
+            start = min(max(start, math.sqrt(-math.log(composed_epsilon.delta))), math.sqrt(users))
+        if ball := isinstance(composed_epsilon.change, L2Ball):
+            # Guesses of it are some per cent off.
+            error = least_noise(within, composed_epsilon, target, start, _LARGEST_RMSE, _JOINT, least=_LEAST_RMSE)
+        else:
             error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
-        if error is not None:
-            error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
-            slope = _slope(seen)
-        if error is not None and not full and not (seen and _NEARLY < sharp(error) / target < 1.0 / _NEARLY):
-            error = least_noise(jointly, composed_epsilon, target, error, _LARGEST_RMSE, _JOINT, least=_LEAST_RMSE)
-        elif error is not None:
-            if nearly == composed_epsilon and abs(seen[-1][1] / target - 1.0) <= _JUMP:
+        if error is not None and not ball:
+            slope = _slope(seen, _STEEPEST if jointly else 2.0)
+            jumps = abs(seen[-1][1] / target - 1.0) > _JUMP
+            if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:
                 error = _aimed(guessed, target, seen, slope)
+            error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
             if composed_epsilon.coarse:
                 least = rough(error * (1.0 - _LESS)) > target
                 tried = (error * (1.0 + more) for more in _COARSE if least)
                 error = next((each for each in tried if sharp(each) <= target), None)
             else:
-                error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, 1e-4, slope=slope)
-                if error is not None and 1.0 - 10.0 * _SPARED <= sharp(error) / target < 1.0 - _SPARED:
+                error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _JOINT if jointly else 1e-4, slope=slope)
+                if not jointly and error is not None and 1.0 - 10.0 * _SPARED <= sharp(error) / target < 1.0 - _SPARED:
                     # A step of a few losses, which the slope does not tell of; beyond a long one nothing is found.
                     error = smallest_at_level(sharp, target, error, _LARGEST_RMSE, _AIMED, slope=slope)
         if error is None:
@@ -275,12 +275,12 @@ def _aimed(
     return error * math.exp(math.log(min(max(epsilon / target, 0.5), 2.0)) / slope) * (1.0 + _AIMED)
 
 
-def _slope(seen: Sequence[tuple[float, float]]) -> float:
+def _slope(seen: Sequence[tuple[float, float]], steepest: float) -> float:
     """Return of which power epsilon falls with the error, by the last points of a search."""
     if len(seen) < 2 or not all(0.0 < epsilon < math.inf for _, epsilon in seen[-2:]):
         return _SLOPE
     (one, first), (other, second) = seen[-2:]
-    return min(max(math.log(first / second) / math.log(other / one), 1.0), _STEEPEST)
+    return min(max(math.log(first / second) / math.log(other / one), 1.0), steepest)
 
 
 def _among_coins(users: int, p: float) -> Iterator[tuple[list[PrivacyLossDistribution], list[PrivacyLossDistribution]]]:
