@@ -32,7 +32,7 @@ _TOLERANCE = 1e-10
 _PATIENCE = 3
 """How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
 _PATIENCE_AT_LEVEL = 2
-"""The same for a level: each step costs more there."""
+"""The same for a level: each step costs more there, and next to a jump it is halved from then on."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _MOST_STEPS = 100
 _FLATTEST, _STEEPEST = 0.1, 1e3
@@ -216,6 +216,7 @@ def smallest_at_level(
     tolerance: float,
     *,
     slope: float | None = None,
+    least: float = _LEAST,
 ) -> float | None:
     """Return about the least positive argument at which a falling function is at most a level, or None.
 
@@ -235,12 +236,14 @@ def smallest_at_level(
         Relative, of the argument.
     slope : float, optional
         Of which power the function falls, about, where that is known: a good start then takes one evaluation or two.
+    least : float
+        No smaller argument is looked for than this one.
     """
     low, high = 0.0, math.inf
     known = slope is not None
-    point, slope = min(start, ceiling), slope or 1.0
+    point, slope = min(max(start, least), ceiling), slope or 1.0
     last: tuple[float, float] | None = None
-    bracket, slow = math.inf, 0
+    bracket, slow, patience = math.inf, 0, _PATIENCE_AT_LEVEL
     for _ in range(_MOST_STEPS):
         found = value(point)
         low, high = (low, point) if found <= level else (point, high)
@@ -257,15 +260,15 @@ def smallest_at_level(
                 return high
         else:
             factor = 2.0 if found > level else 0.5
-        if high <= low * (1.0 + tolerance) or high < _LEAST:
+        if high <= low * (1.0 + tolerance) or high <= least:
             return high
-        point = min(point * factor * (1.0 + 0.3 * tolerance), ceiling)
+        point = min(max(point * factor * (1.0 + 0.3 * tolerance), least), ceiling)
         if 0.0 < low < high < math.inf:
             # Next to a jump the slope between two points leads to either side of it, a little nearer each time.
             slow = 0 if math.log(high / low) <= 0.5 * bracket else slow + 1
             bracket = math.log(high / low)
-        if not low < point < high or slow == _PATIENCE_AT_LEVEL:
-            slow = 0
+        if not low < point < high or slow >= patience:
+            patience, slow = (0 if slow >= patience else patience), 0
             point = math.sqrt(low * high) if low > 0.0 and high < math.inf else 0.5 * high if low == 0.0 else 2.0 * low
     return high if high < math.inf else None
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dpverify.changes import Change, Full, L2Ball
+from dpverify.changes import Change, Full
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
@@ -25,6 +25,8 @@ _NEXT_TO_NOTHING = 0.04
 """Of the budget: a joint change that spends less than half of that is not worth a sharp bound."""
 _FAR_ABOVE = 1.1
 """So many times the budget a joint change needs no sharp bound, either."""
+_NO_ERROR = 1e-6
+"""An error, in users, that no plan need fall below."""
 _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 """The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
@@ -39,6 +41,7 @@ class TargetEpsilon:
     only_decide: bool = False
     coarse: bool = False
     guess: bool = False
+    scale: float = 1.0
 
     @property
     def mechanisms(self) -> int:  # noqa: D102
@@ -62,9 +65,11 @@ class TargetEpsilon:
 
     @property
     def guessed(self) -> TargetEpsilon:
-        """A guess where changes are joint; but for few changes in a ball, of which it is 2 % off, the bound itself."""
-        few = isinstance(self.change, L2Ball) and self.change.full < 1.0
-        return replace(self, guess=not (isinstance(self.change, Full) or few))
+        """A guess where changes are joint, for few changes some per cent off."""
+        return replace(self, guess=not isinstance(self.change, Full))
+
+    def scaled(self, ratio: float) -> TargetEpsilon:  # noqa: D102
+        return replace(self, scale=self.scale * ratio) if self.guess else self
 
     def __call__(  # noqa: D102
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
@@ -73,7 +78,7 @@ class TargetEpsilon:
             joint = JointChange(pairs, self.change, reference_delta=self.delta, guess=self.guess)
             share = 1.0 if decide or self.only_decide else _NEXT_TO_NOTHING
             target = self.target.epsilon
-            return joint.epsilon_upper(self.delta, decide=share * target, most=_FAR_ABOVE * target)
+            return self.scale * joint.epsilon_upper(self.delta, decide=share * target, most=_FAR_ABOVE * target)
         family = FamilyComposition(
             pairs,
             self.mechanisms,
@@ -116,7 +121,9 @@ class Search:
         found: list[tuple[BitsumProtocol, float]] = []
         reasons: list[ValueError] = []
         pure = replace(epsilon, change=Full(1), target=Budget(share, 0))
-        for attempt in (epsilon, pure):
+        for attempt in (pure, epsilon):
+            if found and self.claims.rmse(found[0][0]) < _NO_ERROR:
+                break
             try:
                 protocol, spent = self._proved(attempt)
             except (InfeasibleBudgetError, CapacityError) as error:
@@ -124,7 +131,7 @@ class Search:
                 continue
             found.append((protocol, target.epsilon if attempt is pure else spent))
         if not found:
-            raise reasons[0]
+            raise reasons[-1]
         return min(found, key=lambda each: self.claims.rmse(each[0]))
 
     def _proved(self, epsilon: TargetEpsilon) -> tuple[BitsumProtocol, float]:

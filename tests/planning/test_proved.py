@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from dpverify.changes import Change, Full, L2Bounded
+from dpverify.changes import Change, Full, L2Ball, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols.randomized_response import flip_probability_at_rmse
@@ -82,6 +82,49 @@ def test_small_joint_changes_are_searched_with_guesses_and_proved(
     assert sharp[-1] == epsilon <= 1.0
     assert len(sharp) <= most
     assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("bitsum", "epsilon", "delta", "square", "rmse", "most"),
+    [
+        # Few changes in a ball: 13 sharp bounds and 12 until then.
+        ("rr", "0.3", "1e-8", 0.33, 11.0031, 4),
+        ("nb", "0.3", "1e-8", 0.13, 7.4977, 6),
+        # Epsilon jumps there, where 16 were asked.
+        ("rr", "3", "1e-5", 1.0, 4.2492, 6),
+    ],
+)
+def test_few_changes_in_a_ball_take_few_sharp_bounds(
+    bitsum: str, epsilon: str, delta: str, square: float, rmse: float, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sharp, asked = list[float](), JointChange.epsilon_upper
+
+    def counted(self: JointChange, delta: float, **options: float) -> float:
+        found = asked(self, delta, **options)
+        if not self._grid.guess:
+            sharp.append(found)
+        return found
+
+    monkeypatch.setattr(JointChange, "epsilon_upper", counted)
+    target = TargetEpsilon(L2Ball(square, 16), Budget(epsilon, delta), ThreatModel.COMMUNICATION)
+    margin = 0.01 if bitsum == "nb" else None
+    protocol, proved = Search(BITSUM_CLAIMS[bitsum], 85_742, error_margin=margin).proved(target)
+    assert proved in sharp
+    assert proved <= target.target.epsilon
+    assert len(sharp) <= most
+    assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 5e-4)
+
+
+def test_where_pure_privacy_errs_next_to_nothing_no_joint_change_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(self: JointChange, delta: float, **options: float) -> float:
+        raise AssertionError
+
+    # The points of a small ball are rounded to bits that are private enough: 25 guesses and 17 sharp bounds until then.
+    monkeypatch.setattr(JointChange, "epsilon_upper", refused)
+    target = TargetEpsilon(L2Ball(0.13, 16), Budget("3", "1e-5"), ThreatModel.COMMUNICATION)
+    protocol, proved = Search(BITSUM_CLAIMS["rr"], 85_742).proved(target)
+    assert proved == 3.0
+    assert BITSUM_CLAIMS["rr"].rmse(protocol) < 1e-6
 
 
 @pytest.mark.parametrize(

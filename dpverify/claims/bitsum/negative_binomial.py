@@ -16,6 +16,7 @@ for what it returns: that was accounted. But the fewest messages are those that 
 
 from __future__ import annotations
 
+import functools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     LEFT_OUT,
     ComposedEpsilon,
     Pairs,
+    least_noise,
     noise_tail,
     normal_deviation,
     out_of_reach,
@@ -222,18 +224,25 @@ class _Search:
         # better.
         floor = self.target * self.limit / error
 
-        def excess(rest: float) -> float:
+        def excess(bound: ComposedEpsilon, rest: float) -> float:
             """Return the share of the excess that is allowed; for much rest, over this one, what rest has just that."""
             nonlocal floor
             protocol = made(rest)
-            epsilon = searched_epsilon(self.composed_epsilon, laws.negative_binomial(protocol.shape, protocol.p, tail))
+            epsilon = searched_epsilon(bound, laws.negative_binomial(protocol.shape, protocol.p, tail))
             if epsilon <= floor:
                 floor = epsilon - _SKEWNESS * (self.target - epsilon)
             share = (epsilon - floor) / (self.target - floor)
             linear = 1.0 < share < math.inf or (share > 0.0 and rest > 0.5)
             return share / (1.0 - rest + rest * share) if linear else share
 
-        rest = smallest_at_level(excess, 1.0, start, 1.0 - 1e-6, 2e-3)
+        if (guess := self.composed_epsilon.guessed) != self.composed_epsilon:
+            found = searched_epsilon(guess, laws.poisson(self.limit * self.limit, tail))
+            if 0.0 < found < math.inf:
+                # The bound there is about the target.
+                likely = functools.partial(excess, guess.scaled(self.target / found))
+                start = smallest_at_level(likely, 1.0, start, 1.0 - 1e-6, 2e-3) or start
+                floor = self.target * self.limit / error
+        rest = smallest_at_level(functools.partial(excess, self.composed_epsilon), 1.0, start, 1.0 - 1e-6, 2e-3)
         return None if rest is None else made(rest)
 
 
@@ -249,8 +258,8 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
     """
     tail = tail_for(composed_epsilon)
 
-    def epsilon(deviation: float) -> float:
-        return searched_epsilon(composed_epsilon, laws.poisson(deviation * deviation, tail))
+    def epsilon(bound: ComposedEpsilon, deviation: float) -> float:
+        return searched_epsilon(bound, laws.poisson(deviation * deviation, tail))
 
     # Where no noise at all is so likely that it leaves no epsilon, more of it is needed in any case.
     needed = math.log(max(composed_epsilon.change.full, 1.0)) - math.log(composed_epsilon.delta)
@@ -258,7 +267,7 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
     # The epsilon of joint changes takes longer, and is not so smooth.
     tolerance = 5e-5 if isinstance(composed_epsilon.change, Full) else 5e-4
     reached = not out_of_reach(composed_epsilon, target, ceiling)
-    deviation = smallest_at_level(epsilon, target, start, ceiling, tolerance) if reached else None
+    deviation = least_noise(epsilon, composed_epsilon, target, start, ceiling, tolerance) if reached else None
     if deviation is None:
         raise InfeasibleBudgetError(
             f"epsilon={target!r} cannot be met by {name} at a variance below {_LARGEST_MEAN:g}."

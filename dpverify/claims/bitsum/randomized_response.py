@@ -16,7 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpverify.changes import Full
+from dpverify.changes import Full, L2Ball
 from dpverify.claims.base import Families, MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims, OneMessageClaims
 from dpverify.claims.shared.bitsum_pairs import (
@@ -24,6 +24,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     CoinPairs,
     ComposedEpsilon,
     Pairs,
+    least_noise,
     negligible,
     normal_deviation,
 )
@@ -58,7 +59,9 @@ __all__ = ["RandomizedResponseClaims", "reports_law"]
 _COIN_CELLS = 24
 """Of the numbers of others with sure bits, and with ones among these."""
 _COIN_TAIL = 1e-30
-_LARGEST_RMSE, _MOST_INSTANCES = 1e12, 10**12
+_LEAST_RMSE, _LARGEST_RMSE, _MOST_INSTANCES = 1e-4, 1e12, 10**12
+"""Of points in a ball the first, in users, is an error that hardly ever shows: where bits are random no noise may do.
+"""
 _COARSE, _LESS = (5e-3, 9e-3), 1.5e-3
 """So much more than the rough error a coarse plan has, at most; and at so much less no dataset's pair meets the target.
 """
@@ -179,6 +182,10 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         def sharp(error: float) -> float:
             return self.guaranteed_epsilon(at(error), composed_epsilon)
 
+        def within(bound: ComposedEpsilon, error: float) -> float:
+            p = at(error).flip_probability
+            return sharp(error) if bound == composed_epsilon else bound(extreme(users, p, tail_of(users, p, left_out)))
+
         seen = list[tuple[float, float]]()
         left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
         start = min(normal_deviation(nearly, target), math.sqrt(users))
@@ -186,8 +193,12 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         if jointly:
             # As much as makes no flip at all rare.
             start = min(max(start, math.sqrt(-math.log(composed_epsilon.delta))), math.sqrt(users))
-        error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
-        if error is not None:
+        if ball := isinstance(composed_epsilon.change, L2Ball):
+            # Guesses of it are some per cent off.
+            error = least_noise(within, composed_epsilon, target, start, _LARGEST_RMSE, _JOINT, least=_LEAST_RMSE)
+        else:
+            error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
+        if error is not None and not ball:
             slope = _slope(seen, _STEEPEST if jointly else 2.0)
             jumps = abs(seen[-1][1] / target - 1.0) > _JUMP
             if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -12,6 +13,7 @@ from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.composing.family import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.search import smallest_at_level
 
 __all__ = [
     "DATA_INDEPENDENT",
@@ -20,6 +22,7 @@ __all__ = [
     "CoinPairs",
     "ComposedEpsilon",
     "Pairs",
+    "least_noise",
     "negligible",
     "noise_tail",
     "normal_deviation",
@@ -40,6 +43,8 @@ _FAR_OUT = 10.0
 """How much noise of another shape than the normal one may gain, at most and generously: see `out_of_reach`."""
 _LEAST_CUT = 1e-260
 """So that the tails of what a view is made of, cut further out, stay within floats."""
+_GUESSES, _FAR_OFF, _JUMPED = 3, 0.2, 1e-2
+"""How often a guess is scaled; and what is no scale, but a jump of epsilon that has another place, about so far off."""
 
 
 class ComposedEpsilon(Hashable, Protocol):
@@ -72,6 +77,9 @@ class ComposedEpsilon(Hashable, Protocol):
     @property
     def guessed(self) -> ComposedEpsilon:
         """What is about as much and, for joint changes, quicker: it proves nothing."""
+
+    def scaled(self, ratio: float) -> ComposedEpsilon:
+        """Return a guess times what has been seen to be lacking."""
 
     def __call__(
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
@@ -112,6 +120,61 @@ def tail_for(composed_epsilon: ComposedEpsilon) -> float:
 def searched_epsilon(composed_epsilon: ComposedEpsilon, pairs: Sequence[Entry]) -> float:
     """Return the composed epsilon for a search by its values: roughly, if those of joint changes are far too small."""
     return composed_epsilon(pairs, decide=not isinstance(composed_epsilon.change, Full))
+
+
+def least_noise(
+    epsilon: Callable[[ComposedEpsilon, float], float],
+    composed_epsilon: ComposedEpsilon,
+    target: float,
+    start: float,
+    ceiling: float,
+    tolerance: float,
+    **options: float,
+) -> float | None:
+    """Return about the least noise at which the composed epsilon meets the target, or None.
+
+    Joint changes take long: what a guess finds is tried, and the guess scaled by what it was off.
+
+    Parameters
+    ----------
+    epsilon : callable
+        Takes the composed epsilon, or a guess of it, and an amount of noise.
+    composed_epsilon : ComposedEpsilon
+        What is to be met.
+    target, start, ceiling, tolerance, options
+        As for `dpverify.search.smallest_at_level`.
+    """
+    guess, slope = composed_epsilon.guessed, options.pop("slope", None)
+    exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
+    lacking, seen = 1.0, list[float]()
+
+    def scaled(noise: float) -> float:
+        seen.append(noise)
+        return lacking * guessed(noise)
+
+    for _ in range(_GUESSES if guess != composed_epsilon else 0):
+        noise = smallest_at_level(scaled, target, start, ceiling, tolerance, slope=slope, **options)
+        if noise is None:
+            break
+        slope = _steepness(guessed, sorted(set(seen[-2:]))) or slope
+        start, proved, found = noise, exact(noise), guessed(noise)
+        if not (0.0 < proved < math.inf and found > 0.0):
+            break
+        if abs(math.log(proved / found / lacking)) > _FAR_OFF:
+            slope = max(slope or 1.0, abs(math.log(proved / target)) / _JUMPED)
+            break
+        lacking = proved / found
+        if (1.0 - tolerance) * target <= proved <= target:
+            break
+        start *= (proved / target) ** (1.0 / (slope or 1.0))
+    return smallest_at_level(exact, target, start, ceiling, tolerance, slope=slope, **options)
+
+
+def _steepness(epsilon: Callable[[float], float], noises: Sequence[float]) -> float | None:
+    """Return of which power epsilon falls between two amounts of noise, or None if it does not."""
+    if len(noises) < 2 or not 0.0 < epsilon(noises[1]) < epsilon(noises[0]) < math.inf:
+        return None
+    return math.log(epsilon(noises[0]) / epsilon(noises[1])) / math.log(noises[1] / noises[0])
 
 
 def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:

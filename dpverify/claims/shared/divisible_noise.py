@@ -97,21 +97,11 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     if out_of_reach(composed_epsilon, target, math.sqrt(2.0) * _MOST_SPREAD):
         raise _unmet(target)
 
-    def epsilon(shape: float, spread: float) -> float:
-        if shape == 1.0:
-            return composed_epsilon([discrete_laplace(1.0 / spread).up])
-        # Z1 - Z2 is symmetric, and so both directions are one pair.
-        tail = _search_tail(composed_epsilon)
-        made = negative_binomial_counts(
-            shape, noise_p(spread, shape), None, tail, effort=_DIFFERENCE_EFFORT, most_effort=_MOST_FOR_DIFFERENCE
-        )
-        return composed_epsilon([made.upper.up])
-
     found: dict[float, float] = {}
     shape, start = 1.0, normal_deviation(composed_epsilon, target) / math.sqrt(2.0)
     while shape <= _MOST_SHAPE:
         tolerance, slope = (1e-4, None) if shape == 1.0 else (5e-4, _SPREAD_SLOPE)
-        level = functools.partial(epsilon, shape)
+        level = functools.partial(_epsilon_of_difference, composed_epsilon, shape)
         try:
             spread = smallest_at_level(level, target, start, _MOST_SPREAD, tolerance, slope=slope)
         except CapacityError:
@@ -130,6 +120,18 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
     if not found:
         raise _unmet(target)
     return found
+
+
+def _epsilon_of_difference(composed_epsilon: ComposedEpsilon, shape: float, spread: float) -> float:
+    """Return what the difference of the counts reveals."""
+    if shape == 1.0:
+        return composed_epsilon([discrete_laplace(1.0 / spread).up])
+    # Z1 - Z2 is symmetric, and so both directions are one pair.
+    tail = _search_tail(composed_epsilon)
+    made = negative_binomial_counts(
+        shape, noise_p(spread, shape), None, tail, effort=_DIFFERENCE_EFFORT, most_effort=_MOST_FOR_DIFFERENCE
+    )
+    return composed_epsilon([made.upper.up])
 
 
 def _unmet(target: float) -> InfeasibleBudgetError:
@@ -170,9 +172,13 @@ class Search:
         Where that takes long the shapes are chosen by guesses, and then the flood.
         """
         best: _Found | None = None
-        if self.composed_epsilon.guessed != self.composed_epsilon:
+        if (guess := self.composed_epsilon.guessed) != self.composed_epsilon:
             with suppress(InfeasibleBudgetError, CapacityError):
-                likely = replace(self, composed_epsilon=self.composed_epsilon.guessed)._shapes(near, wide=wide)
+                shape = min(self.limits, key=lambda shape: _error(self.limits[shape], shape))
+                found = _epsilon_of_difference(guess, shape, self.limits[shape])
+                # The bound there is about the target.
+                guess = guess.scaled(self.target / found) if found > 0.0 else guess
+                likely = replace(self, composed_epsilon=guess)._shapes(near, wide=wide)
                 best = self._fewest(*likely[:3], None, start=likely.flood)
         return self._protocol(best or self._shapes(near, wide=wide))
 

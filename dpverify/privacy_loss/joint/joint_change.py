@@ -56,6 +56,8 @@ _INFINITE_SHARE = 0.02
 """The share of delta that may be lost by counting large finite losses as infinite."""
 _FADED_SHARE, _MOST_FADED = 1e-4, 3e-3
 """The share of delta that may fade from the rarest large losses, times the fourth power of `looseness`; at most."""
+_SPARED = 1e-10
+"""Of the losses along a line: most atoms are rarer, and T^2 over the cost of the least move, times this, is nothing."""
 _LARGE = 0.5
 """Up to T^2 = 1 at most one move costs more than this share of T^2: it is looked at by itself."""
 _NOT_ALL = 0.75
@@ -225,7 +227,9 @@ class JointChange:
 
     def _exponents(self, nodes: Nodes) -> Floats:
         """Return T^2 times the rate of each pair and cell, with all charges: shape (pairs, cells, strips, nodes)."""
-        rates, crowd = self._rates(self._of_moves(lambda atoms: atoms.along(nodes).log_moduli, nodes.number))
+        rates, crowd = self._rates(
+            self._of_moves(lambda atoms: atoms.along(nodes, spared=_SPARED).log_moduli, nodes.number)
+        )
         return np.asarray(self.change.squared_change * rates + self._charges(crowd, nodes.tilt))
 
     def estimate(self, tilt: float, most: float = math.inf) -> tuple[float, float]:

@@ -80,7 +80,7 @@ class LossAtoms:
 
     losses: NDArray[np.float64]
     log_masses: NDArray[np.float64]
-    _kept: dict[Nodes, Line] = field(default_factory=dict, init=False, repr=False)
+    _kept: dict[tuple[Nodes, float], Line] = field(default_factory=dict, init=False, repr=False)
 
     @classmethod
     def of(cls, losses: NDArray[np.float64], masses: NDArray[np.float64]) -> LossAtoms:
@@ -128,15 +128,23 @@ class LossAtoms:
         kept = log_masses > -math.inf
         return LossAtoms(losses[kept], log_masses[kept])
 
-    def along(self, nodes: Nodes) -> Line:
-        """Return `sum_i m_i e^(x l_i)` at every node x."""
-        line = self._kept.pop(nodes, None) or self._line(nodes)
-        self._kept[nodes] = line
+    def along(self, nodes: Nodes, *, spared: float = UNIT) -> Line:
+        """Return `sum_i m_i e^(x l_i)` at every node x.
+
+        Parameters
+        ----------
+        nodes : Nodes
+            x.
+        spared : float
+            The share of the mean of `|l|`, tilted, whose atoms may be left out and charged to the errors.
+        """
+        line = self._kept.pop((nodes, spared), None) or self._line(nodes, spared)
+        self._kept[nodes, spared] = line
         if len(self._kept) > _KEPT:
             del self._kept[next(iter(self._kept))]
         return line
 
-    def _line(self, nodes: Nodes) -> Line:
+    def _line(self, nodes: Nodes, spared: float) -> Line:
         """Return the values at the nodes, and what they are off by.
 
         A node is a multiple of the square root of their number and a rest, so that few exponentials and one product of
@@ -159,8 +167,8 @@ class LossAtoms:
         weights /= total
         sizes = weights * np.abs(self.losses)
         size = nodes.heights * float(np.sum(sizes)) * (1.0 + 1e-9)
-        # What is left out moves no value by more than `|e^(i s l) - 1| <= s |l|` of it: a rounding more.
-        seen = sizes > UNIT / sizes.size * float(np.sum(sizes))
+        # What is left out moves no value by more than `|e^(i s l) - 1| <= s |l|` of it.
+        seen = sizes > spared / sizes.size * float(np.sum(sizes))
         weights, losses = weights[seen], self.losses[seen]
         fine = math.isqrt(nodes.number - 1) + 1
         coarse = -(-nodes.number // fine)
@@ -175,7 +183,7 @@ class LossAtoms:
         log_scale_units = 6.0 * steepest + 4.0 * (abs(shift) + abs(log_total)) + 40.0 + math.log2(self.losses.size)
         return Line(
             deviations.reshape(-1)[: nodes.number],
-            UNIT * (42.0 * size + (12.0 * weights.size + 6.0 * steepest + 64.0) * parts),
+            UNIT * (41.0 * size + (12.0 * weights.size + 6.0 * steepest + 64.0) * parts) + spared * size,
             shift + log_total,
             UNIT * log_scale_units,
         )

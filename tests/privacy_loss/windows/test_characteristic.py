@@ -127,3 +127,15 @@ def test_a_modulus_is_no_larger_wherever_the_value_is(error: float, radius: floa
     with mpmath.workdps(50):
         for deviation, ratio in zip(deviations.tolist(), ratios.tolist(), strict=True):
             assert mpmath.log(abs(1 + mpmath.mpc(deviation)) + mpmath.mpf(error)) <= mpmath.mpf(ratio)
+
+
+def test_atoms_that_are_spared_are_charged() -> None:
+    losses = np.linspace(-3.0, 9.0, 400)
+    atoms = LossAtoms(losses, -0.5 * losses**2 / 0.3)
+    nodes = Nodes(2.0, 0.7, 30)
+    whole, spared = atoms.along(nodes), atoms.along(nodes, spared=1e-4)
+    moved = np.abs(whole.deviations - spared.deviations)
+    # They are left out, and no value moves by more than is told.
+    assert moved.max() > 1e-8
+    assert np.all(moved <= spared.errors + whole.errors)
+    assert np.all(spared.log_moduli >= whole.log_moduli - 2.0 * whole.errors / whole.moduli)
