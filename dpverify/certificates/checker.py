@@ -7,10 +7,12 @@ number. The proofs of its rules are in docs/certificates.md, numbered as here. I
 replacing one user's input in all that she takes part in changes the probability of every event S of what the adversary
 sees from P(S) to some Q(S) with P(S) <= e^epsilon Q(S) + delta.
 
-Probabilities are integers over 2^bits; what helps the claim is rounded down, what hurts it up. Losses lie on the powers
-of b = 1 + 2^-grid: node k is b^k. A measure (first node, masses, mass at infinity) stands for the function
-G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and dominates a pair (P, Q) if, for every a >= 0, G(a) >= H(a), where
-H(a) = sum_y max(0, P(y) - a Q(y)). An accepted certificate's last measure dominates everything that was released.
+Numbers are integers over 2^bits; what helps the claim is rounded down, what hurts it up. Losses lie on the powers of
+b = 1 + 2^-grid: node k is b^k. A pair (P, Q) of neighbouring views is listed as atoms (p, q), lower bounds on what P
+and Q have of disjoint events; what P has besides is lost to infinity, so that nothing needs an upper bound. A measure
+(first node, masses, mass at infinity) stands for the function G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and
+dominates a pair if, for every a >= 0, G(a) >= H(a), where H(a) = sum_y max(0, P(y) - a Q(y)). An accepted
+certificate's last measure dominates everything that was released.
 """
 
 import json
@@ -21,7 +23,7 @@ from fractions import Fraction
 from functools import partial, reduce
 from itertools import count, pairwise, repeat, zip_longest
 
-FORMAT = "dpverify certificate 1"
+FORMAT = "dpverify certificate 2"
 MOST_BYTES, MOST_NODES, MOST_VALUES, MOST_WORK = 10**6, 2**17, 2**19, 6 * 10**8
 EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
 
@@ -61,25 +63,22 @@ class Grid:
         return powers[abs(k)]
 
     def measures(self, blocks, window, both=True):
-        """Return the measures of a pair, at nodes low, ..., high, and of its reverse if both, by rule 1.
-
-        The pair comes in blocks of atoms: an upper and a lower bound on P, and on Q. What is in no block is lost to
-        infinity. Between its two nodes an atom's own function lies below the chord, which its two masses are.
-        """
+        """Return the measures of a pair, at nodes low, ..., high, and of its reverse if both, from blocks of atoms."""
         self.work(2000 + 4 * (window[1] - window[0]))
         nodes = [self.node(k) for k in range(window[0], window[1] + 1)]
-        sides = [[(0, 3, 1), [0] * len(nodes), self.one], [(2, 1, 3), [0] * len(nodes), self.one]][: 1 + both]
-        for block in blocks:
-            self.work(6 * len(block) * len(sides))
-            for side in sides:
-                p, q, least = side[0]
-                side[2] += self.split(nodes, side[1], [(atom[p], atom[q]) for atom in block])
-                side[2] -= sum(atom[least] for atom in block)
-        return [(window[0], masses, max(lost, 0)) for _, masses, lost in sides]
+        found = [[window[0], [0] * len(nodes), self.one] for _ in range(1 + both)]
+        for atoms in blocks:
+            self.work(6 * len(atoms) * len(found))
+            for measure, sides in zip(found, (atoms, [(q, p) for p, q in atoms]), strict=False):
+                measure[2] -= self.split(nodes, measure[1], sides)
+        return found
 
     def split(self, nodes, masses, atoms):
-        """Add atoms (P from above, Q from below) to the masses; return how much of P lies above all nodes."""
-        lost, k, last = 0, 0, len(nodes) - 1
+        """Add atoms to the masses by rule 1, and return how much of P was added: what lies above all nodes is not.
+
+        Between its two nodes an atom's own function lies below the chord, which its two masses are.
+        """
+        added, k, last = 0, 0, len(nodes) - 1
         for p, q in atoms:
             scaled = p << self.bits
             while k and scaled <= nodes[k - 1] * q:
@@ -87,12 +86,13 @@ class Grid:
             while k <= last and scaled > nodes[k] * q:
                 k += 1
             if k > last:
-                lost, k = lost + p, last
+                k = last
                 continue
             upper = min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one)) if k else p  # top is b / (b - 1)
             masses[k] += upper
             masses[k - 1] += p - upper
-        return lost
+            added += p
+        return added
 
     def heights(self, measure):
         """Return upper bounds on a measure's G at its nodes, the last one first."""
@@ -190,27 +190,28 @@ class Grid:
         return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
 
     def branch(self, ratios, limit=0):
-        """Return bounds on f(start + 1), f(start + 2), ..., f(start) = 2^(bits + 64), and on the sum of the rest.
+        """Return lower bounds on f(start + 1), ..., f(start) = 2^(bits + 64), and an upper bound on their sum.
 
         A ratio (least, most, denominator) is enclosed by two fractions; none that follows exceeds it and the limit.
         """
-        up, down, found = 1 << self.bits + 64, 1 << self.bits + 64, []
+        up, down, total, found = 1 << self.bits + 64, 1 << self.bits + 64, 0, []
         for least, most, denominator in ratios:
             self.work(4 + denominator.bit_length() // 128 if len(found) < MOST_VALUES else MOST_WORK)
             up, down = over(up * most, denominator), down * least // denominator
-            found.append((up, down))
+            total += up
+            found.append(down)
             if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(most, denominator), limit)) < 1:
-                return found, over(up * rest.numerator, rest.denominator - rest.numerator)
-        return found, 0
+                return found, total + over(up * rest.numerator, rest.denominator - rest.numerator)
+        return found, total
 
     def law(self, left, right):
-        """Return upper and lower bounds on the probabilities of the law with these branches, which sum up to 1."""
-        values = [*left[0][::-1], (1 << self.bits + 64,) * 2, *right[0]]
-        most, least = sum(up for up, _ in values) + left[1] + right[1], sum(down for _, down in values)
-        return [over(up << self.bits, least) for up, _ in values], [(down << self.bits) // most for _, down in values]
+        """Return lower bounds on the probabilities of the law with these branches, which sum up to 1."""
+        start = 1 << self.bits + 64
+        total = left[1] + start + right[1]
+        return [(value << self.bits) // total for value in (*left[0][::-1], start, *right[0])]
 
     def counts(self, kind, size, p=Fraction(0)):
-        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial noise, and its first count."""
+        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial noise, and the first count."""
         (c, d), (u, w), limit = size.as_integer_ratio(), p.as_integer_ratio(), p if kind == "nb" else 0
         if kind == "poisson":
             start, ratio = c // d, lambda y: (c, d * (y + 1))
@@ -221,7 +222,7 @@ class Grid:
         right = (ratio(y) for y in (range(start, c) if kind == "binomial" else count(start)))
         left = (ratio(y)[::-1] for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
         branches = [self.branch(((r, r, s) for r, s in ratios), limit) for ratios in (left, right)]
-        return *self.law(*branches), start - len(branches[0][0])
+        return self.law(*branches), start - len(branches[0][0])
 
     def gaussian_ratios(self, sigma):
         """Yield f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
@@ -234,63 +235,54 @@ class Grid:
 
     def shifted(self, law):
         """Return the atoms of noise with this law, Z + 1 against Z."""
-        up, down, *_ = law
-        return list(zip([0, *up], [0, *down], [*up, 0], [*down, 0], strict=True))
+        return list(zip([0, *law], [*law, 0], strict=True))
 
-    def scaled(self, atoms, most, least):
-        """Return atoms of a part of a pair that has at most, and at least, so much probability."""
-        (u, v), (w, x) = most.as_integer_ratio(), least.as_integer_ratio()
-        return [(over(a * u, v), b * w // x, over(c * u, v), d * w // x) for a, b, c, d in atoms]
+    def part(self, share, mass):
+        """Return a lower bound on a share of a mass."""
+        return share.numerator * mass // share.denominator
 
     def mixed(self, atoms, share):
         """Return the atoms of the laws (1 - s) A + s B against s A + (1 - s) B, if those of A against B are given."""
-        u, w = share.as_integer_ratio()
-        v = w - u
-        return [
-            (over(v * a + u * c, w), (v * b + u * d) // w, over(u * a + v * c, w), (u * b + v * d) // w)
-            for a, b, c, d in atoms
-        ]
+        (u, w) = share.as_integer_ratio()
+        return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in atoms]
+
+    def summed(self, one, other):
+        """Return the law of the sum of two independent counts, which are listed in part."""
+        return [mass >> self.bits for mass in self.multiplied(one, other)]
 
     def response(self, p, ones, zeros):
         """Return the atoms of a 1 against a 0 among hidden others, each bit flipped with probability p."""
-        (*laws, _), (*others, _) = (self.counts("binomial", Fraction(number), p) for number in (zeros, ones))
-        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(laws, others, strict=True))
-        return self.mixed(self.shifted(([over(m, self.one) for m in up], [m >> self.bits for m in down])), p)
+        flipped, kept = (self.counts("binomial", Fraction(number), p)[0] for number in (zeros, ones))
+        return self.mixed(self.shifted(self.summed(flipped, kept[::-1])), p)
 
     def two_counts(self, own, flood, drop):
         """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, one difference at a time.
 
-        Where the counts differ by d for x = 0, the smaller one's law is a convolution of the flood's and of the own
-        noise's, the other's being d more; for x = 1 it is that for d - 1, moved by one. It is the same for -d.
+        Where the counts differ by d for x = 0, the smaller one's law is a sum of the flood and of what both parts of
+        the own noise have together, d apart; for x = 1 it is that for d - 1, moved by one. It is the same for -d.
         """
         (u, w), floor = drop.as_integer_ratio(), self.one >> self.tail + 12
-        for pair in pairwise(map(partial(self.row, own, flood), range(len(own[0]) + 1))):
-            for moved, row in (pair, ([[0, *side] for side in pair[1]], pair[0])):  # d, and 1 - d
-                yield [
-                    (over((w - u) * (a + 1) + u * (c + 1), w), ((w - u) * b + u * e) // w, c + 1, e)
-                    for a, b, c, e in zip_longest(*moved, *row, fillvalue=0)
-                    if a > floor or c > floor
-                ]
+        for near, far in pairwise(map(partial(self.row, own, flood), range(len(own) + 1))):
+            for moved, row in ((near, far), ([0, *far], near)):  # differences of d + 1, and of -d
+                atoms = zip_longest(moved, row, fillvalue=0)
+                yield [(((w - u) * a + u * c) // w, c) for a, c in atoms if a > floor or c > floor]
 
     def row(self, own, flood, d):
-        """Return upper bounds, but for 1, and lower ones on P(the counts are z + d and z) for x = 0, by z."""
-        if d == len(own[0]):
-            return [], []
-        pairs = [[(a * b >> self.bits) + 1 - i for a, b in zip(own[i][d:], own[i], strict=False)] for i in (0, 1)]
-        return [[m >> self.bits for m in self.multiplied(*side)] for side in zip(pairs, flood[:2], strict=True)]
+        """Return lower bounds on P(the counts are z + d and z) for x = 0, by z."""
+        both = [a * b >> self.bits for a, b in zip(own[d:], own, strict=False)]
+        return self.summed(both, flood) if both else []
 
 
 # --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
 
 WHOLE = {"bits": (32, 1024), "grid": (1, 16), "tail": (16, 1024), "instances": (1, 10**18), "split": (0, 10**18)}
-WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "revealed": (0, 10**18), "classes": (2, 10**9)}
-WHOLE |= {"levels": (1, 10**9)}
+WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "classes": (2, 10**9), "levels": (1, 10**9)}
 DECIMALS = {"epsilon": (0, 1000), "sigma": (Fraction(1, 20), 10**9)}
 DECIMALS |= dict.fromkeys(("mean", "shape", "flood_shape"), (0, 10**18))
 DECIMALS |= dict.fromkeys(
     ("delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"), (0, 1)
 )
-LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000)}
+LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000), "cells": (0, 10**18, 1, 5000)}
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 
 
@@ -326,7 +318,7 @@ def values(given, names):
 
 
 def one_sum(grid, window, kind, users, honest, shape=0, p=Fraction(0), mean=0):
-    return [grid.measures([grid.shifted(grid.counts(kind, (shape + mean) * Fraction(honest, users), p))], window)]
+    return [grid.measures([grid.shifted(grid.counts(kind, (shape + mean) * Fraction(honest, users), p)[0])], window)]
 
 
 def buckets(grid, window, **noise):
@@ -337,40 +329,40 @@ def buckets(grid, window, **noise):
 def pure(grid, window, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
     """Return the measures where all others hold 0: their bits would only add to the noise."""
     own, flood = (
-        grid.counts("nb", size * Fraction(honest, users), ratio) for size, ratio in ((shape, p), (flood_shape, flood_p))
+        grid.counts("nb", size * Fraction(honest, users), ratio)[0]
+        for size, ratio in ((shape, p), (flood_shape, flood_p))
     )
     return [grid.measures(grid.two_counts(own, flood, drop_probability), window)]
 
 
-def randomized_response(grid, window, users, honest, flip_probability, revealed, split):
-    """Return measures for fewer ones than split and for more: of k to k + c among the others, c revealed.
+def randomized_response(grid, window, users, honest, flip_probability, cells, split):
+    """Return measures for datasets with fewer ones than split, and for others; what differs in a cell is revealed.
 
     With all bits and all reports flipped, the reverse pair is that of another number of ones.
     """
     halves = {}
-    for ones in range(0, honest, revealed + 1):
-        pair, half = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0)), ones < split
-        found = grid.measures([pair], window, both=False)
-        halves[half] = grid.worst([halves[half], *found]) if half in halves else found[0]
+    for low, high in pairwise([*cells, honest]):  # from low to high - 1 ones among the honest - 1 others
+        found = grid.measures([grid.response(flip_probability, low, honest - high)], window, both=False)
+        halves[low < split] = grid.worst([halves[low < split], *found]) if (low < split) in halves else found[0]
     return [[*halves.values()]]
 
 
-def vector_sum(grid, window, users, honest, levels, blanket_probability, revealed):
+def vector_sum(grid, window, users, honest, levels, blanket_probability, cells):
     """Return the measure of one report of one of two values, the truthful reports of others being revealed.
 
-    Their random reports of either value, of which there are m to m + c, are fair coins, all but m of them revealed.
+    Their random reports of either value are fair coins; of a cell from low to high - 1, all but low are revealed.
     """
     wrong = blanket_probability / (levels + 1)
-    right, elsewhere = 1 - blanket_probability + wrong, (levels - 1) * wrong
-    upper, lower, first = grid.counts("binomial", Fraction(honest - 1), 2 * wrong)
+    told = 1 - blanket_probability + 2 * wrong
+    law, first = grid.counts("binomial", Fraction(honest - 1), 2 * wrong)
 
     def blocks():
-        yield grid.scaled([[grid.one] * 4], elsewhere, elsewhere)
-        for at in range(0, len(upper), revealed + 1):
-            most, least = (Fraction(sum(side[at : at + revealed + 1]), grid.one) for side in (upper, lower))
-            coins = grid.counts("binomial", Fraction(first + at), Fraction(1, 2))
-            atoms = grid.mixed(grid.shifted(coins), wrong / (right + wrong))
-            yield grid.scaled(atoms, (right + wrong) * most, (right + wrong) * least)
+        yield [(grid.part(1 - told, grid.one),) * 2]
+        for low, high in pairwise([*cells, honest]):
+            share = told * Fraction(sum(law[max(low - first, 0) : max(high - first, 0)]), grid.one)
+            coins, _ = grid.counts("binomial", Fraction(low), Fraction(1, 2))
+            atoms = grid.mixed(grid.shifted(coins), wrong / told)
+            yield [(grid.part(share, p), grid.part(share, q)) for p, q in atoms]
 
     return [grid.measures(blocks(), window, both=False)]
 
@@ -382,30 +374,27 @@ def two_sided(grid, window, p=None, sigma=None):
 
 
 def local_response(grid, window, flip_probability):
-    truth = [(grid.one, grid.one, 0, 0), (0, 0, grid.one, grid.one)]
-    return [grid.measures([grid.mixed(truth, flip_probability)], window, both=False)]
+    return [grid.measures([grid.mixed([(grid.one, 0), (0, grid.one)], flip_probability)], window, both=False)]
 
 
 def labels(grid, window, epsilon, classes):
     """Return the measure of one label, told with probability e^s / (e^s + m - 1); the others share the rest."""
-    (least, most), one, others = grid.exponential(epsilon), grid.one, (classes - 1) * grid.one
-    keep = over(most * one, most + others), least * one // (least + others)
-    other = over(one * one, least + others), one * one // (most + others)
-    rest = one - keep[1] - other[1], max(0, one - keep[0] - other[0])
-    return [grid.measures([[(*keep, *other), (*other, *keep), (*rest, *rest)]], window, both=False)]
+    (least, most), others = grid.exponential(epsilon), (classes - 1) * grid.one
+    keep, other = grid.one * least // (least + others), grid.one**2 // (most + others)
+    return [grid.measures([[(keep, other), (other, keep), ((classes - 2) * other,) * 2]], window, both=False)]
 
 
 ALL, FLOOD = ["users", "honest"], ["shape", "p", "flood_shape", "flood_p"]
 SHUFFLED, CENTRAL, LOCAL = "all messages, shuffled", "what a trusted curator publishes", "each user's own messages"
 PROTOCOLS = {
-    "rr": (randomized_response, [*ALL, "flip_probability", "revealed", "split"], SHUFFLED),
+    "rr": (randomized_response, [*ALL, "flip_probability", "cells", "split"], SHUFFLED),
     "nb": (partial(one_sum, kind="nb"), [*ALL, "shape", "p"], SHUFFLED),
     "poisson": (partial(one_sum, kind="poisson"), [*ALL, "mean"], SHUFFLED),
     "3nb": (pure, [*ALL, *FLOOD], SHUFFLED),
     "pure": (pure, [*ALL, *FLOOD, "drop_probability"], SHUFFLED),
     "histogram": (buckets, [*ALL, "shape", "p"], SHUFFLED),
     "selection": (buckets, [*ALL, "shape", "p"], SHUFFLED),
-    "vector-sum": (vector_sum, [*ALL, "levels", "blanket_probability", "revealed"], "a report an instance, shuffled"),
+    "vector-sum": (vector_sum, [*ALL, "levels", "blanket_probability", "cells"], "a report an instance, shuffled"),
     "central-discrete-laplace": (two_sided, ["p"], CENTRAL),
     "central-discrete-gaussian": (two_sided, ["sigma"], CENTRAL),
     "local-rr": (local_response, ["flip_probability"], LOCAL),
@@ -428,8 +417,11 @@ def checked(given):
         make, own, seen = PROTOCOLS.get(name, (None, [], ""))
         fields, typed = values(entry, ["protocol", "instances", *own, "window", "cuts"])
         times, cuts = fields["instances"], fields["cuts"]
-        if make is None or (cuts and cuts[-1] >= times) or fields.get("honest", 0) > fields.get("users", 0):
+        honest, cells = fields.get("honest", 0), fields.get("cells", [0, -1])
+        if make is None or (cuts and cuts[-1] >= times) or honest > fields.get("users", 0):
             raise Malformed("protocol must be a protocol, cuts less than instances, and honest at most users.")
+        if cells[0] or cells[-1] >= honest:
+            raise Malformed("cells must begin with 0, and be less than honest.")
         factors = make(grid, fields["window"], **{name: fields[name] for name in own})
         said.append(f"  {typed}: {seen}")
         for mixed in (grid.mixes(measures, times, cuts) for measures in factors):

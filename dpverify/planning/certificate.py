@@ -143,15 +143,25 @@ def _typed(day: Day) -> dict[str, Any]:
     for field in checker.PROTOCOLS[name][1]:
         if field == "honest":
             shown[field] = shown["users"] if day.honest is None else day.honest
-        elif field == "revealed":
-            spread = shown["honest"] if name == "rr" else 16 * math.isqrt(shown["honest"])
-            shown[field] = max(0, spread // (_CELLS if name == "rr" else _COINS) - 1)
+        elif field == "cells":
+            shown[field] = _cells(name, shown, protocol)
         elif field == "split":
             shown[field] = shown["honest"] // 2
         else:
             value = getattr(protocol, field) if hasattr(protocol, field) else getattr(protocol.bitsum, field)
             shown[field] = value if field in checker.WHOLE else repr(float(value))
     return shown
+
+
+def _cells(name: str, shown: dict[str, Any], protocol: Any) -> list[int]:
+    """Return where the cells begin: of all datasets, or of the numbers of random reports that are likely."""
+    honest = shown["honest"]
+    if name == "rr":
+        return [*range(0, honest, max(1, honest // _CELLS))]
+    mean = 2 * protocol.blanket_probability / (protocol.levels + 1) * (honest - 1)
+    spread = 8 * math.sqrt(mean) + 8
+    low, high = max(0, math.floor(mean - spread)), min(honest, math.ceil(mean + spread))
+    return sorted({0, *range(low, high, max(1, (high - low) // _COINS))})
 
 
 def _reports(protocol: Any) -> int:
@@ -163,7 +173,7 @@ def _reports(protocol: Any) -> int:
     return int(protocol.sampled)
 
 
-def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: int) -> list[list[Any]]:
+def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: Any) -> list[list[Any]]:
     """Return the measures of an entry, for each count that changes."""
     make, own, _ = checker.PROTOCOLS[entry["protocol"]]
     found: list[list[Any]] = make(grid, window, **{name: checker.value(name, entry[name]) for name in own} | others)
@@ -208,14 +218,14 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
     """Return the losses of the pairs of one instance, and of their reverses if these are other ones."""
     # A dataset at either end is enough to choose by.
-    few = {"revealed": max(entry["honest"] // 2, 1)} if "split" in entry else {}
+    few = {"cells": sorted({0, entry["honest"] // 2})} if "split" in entry else {}
     seen: list[Losses] = []
     floor = grid.one >> grid.tail
 
     class Seen(checker.Grid):  # type: ignore[misc]
         def measures(self, blocks: Iterable[Any], window: Any, both: bool = True) -> list[Any]:
             sides: list[dict[int, float]] = [{}, {}]
-            for p, q in ((p, q) for block in blocks for _, p, _, q in block if min(p, q) > floor):
+            for p, q in ((p, q) for block in blocks for p, q in block if min(p, q) > floor):
                 at = round(math.log(p / q) * _PARTS)
                 for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
                     side[at] = side.get(at, 0.0) + mass
@@ -258,12 +268,12 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
 def _split(grid: Any, entry: dict[str, Any], delta: str) -> int:
     """Return from how many ones on datasets are better dominated together: about where both parts are as bad."""
     honest: int = entry["honest"]
-    revealed, times = entry["revealed"], entry["instances"]
+    times, every = entry["instances"], max(len(entry["cells"]) // _SAMPLED, 1)
     p = checker.value("flip_probability", entry["flip_probability"])
-    every = max(honest // (_SAMPLED * (revealed + 1)), 1) * (revealed + 1)
+    every_one = [*pairwise([*entry["cells"], honest])]
     cells = {
-        ones: grid.measures([grid.response(p, ones, max(honest - 1 - ones - revealed, 0))], entry["window"], False)[0]
-        for ones in [*range(0, honest, every), (honest - 1) // (revealed + 1) * (revealed + 1)]
+        low: grid.measures([grid.response(p, low, honest - high)], entry["window"], False)[0]
+        for low, high in [*every_one[::every], every_one[-1]]
     }
 
     def shown(fewer: bool, split: int) -> float:
