@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import reduce
@@ -35,11 +35,7 @@ _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
 _CELLS = 1300
-"""Into how many cells the datasets of randomized response are cut: one revealed user of so many costs .04 %."""
-_NEAR = 40
-"""To one of so many parts of the users the split of these into fewer and more ones is searched for."""
-_SAMPLED = 50
-"""By how many of the cells the split is chosen."""
+"""Into how many cells the datasets of randomized response are cut, at most."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
 Losses = list[tuple[float, float]]
@@ -95,7 +91,7 @@ def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Num
     found["bits"] = tail + 40
     try:
         return _completed(found, share)
-    except (checker.Refused, checker.Malformed) as reason:
+    except (checker.Refused, ValueError) as reason:
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
 
 
@@ -144,20 +140,15 @@ def _typed(day: Day) -> dict[str, Any]:
         if field == "honest":
             shown[field] = shown["users"] if day.honest is None else day.honest
         elif field == "cells":
-            shown[field] = _cells(name, shown, protocol)
-        elif field == "split":
-            shown[field] = shown["honest"] // 2
+            shown[field] = [0] if name == "rr" else _coins(shown["honest"], protocol)
         else:
             value = getattr(protocol, field) if hasattr(protocol, field) else getattr(protocol.bitsum, field)
-            shown[field] = value if field in checker.WHOLE else repr(float(value))
+            shown[field] = value if checker.FIELDS[field][0] is checker.WHOLE else repr(float(value))
     return shown
 
 
-def _cells(name: str, shown: dict[str, Any], protocol: Any) -> list[int]:
-    """Return where the cells begin: of all datasets, or of the numbers of random reports that are likely."""
-    honest = shown["honest"]
-    if name == "rr":
-        return [*range(0, honest, max(1, honest // _CELLS))]
+def _coins(honest: int, protocol: Any) -> list[int]:
+    """Return where the cells of a vector sum begin: those of the numbers of random reports that are likely."""
     mean = 2 * protocol.blanket_probability / (protocol.levels + 1) * (honest - 1)
     spread = 8 * math.sqrt(mean) + 8
     low, high = max(0, math.floor(mean - spread)), min(honest, math.ceil(mean + spread))
@@ -173,17 +164,16 @@ def _reports(protocol: Any) -> int:
     return int(protocol.sampled)
 
 
-def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: Any) -> list[list[Any]]:
-    """Return the measures of an entry, for each count that changes."""
-    make, own, _ = checker.PROTOCOLS[entry["protocol"]]
-    found: list[list[Any]] = make(grid, window, **{name: checker.value(name, entry[name]) for name in own} | others)
-    return found
+def _read(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an entry's fields, some of which are still to be found."""
+    fields: dict[str, Any] = checker.entry_of({"window": [0, 1], "cuts": []} | entry)[1]
+    return fields
 
 
 def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     """Add grid, windows and cuts, and the epsilon that they show."""
     entries = found["together"]
-    rough = checker.Grid(found["bits"], 1, found["tail"], (-checker.MOST_NODES, checker.MOST_NODES))
+    rough = checker.Checker(found["bits"], 1, found["tail"], (-checker.MOST_NODES, checker.MOST_NODES))
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
@@ -196,13 +186,13 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         entry["window"] = [-reach, reach]
     low, high = (math.ceil(end * 2**grid) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
-    work = checker.Grid(found["bits"], grid, found["tail"], found["window"])
+    work = checker.Checker(found["bits"], grid, found["tail"], found["window"])
     parts = []
     for entry in entries:
         entry["cuts"] = []
-        if "split" in entry:
-            entry["split"] = _split(work, entry, found["delta"])
-        for measures in _factors(work, entry, entry["window"]):
+        if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS:
+            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]))
+        for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
             if len(measures) == 1:
                 parts.append(work.mixes(measures, entry["instances"], []))
             else:
@@ -217,24 +207,21 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
 
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
     """Return the losses of the pairs of one instance, and of their reverses if these are other ones."""
-    # A dataset at either end is enough to choose by.
-    few = {"cells": sorted({0, entry["honest"] // 2})} if "split" in entry else {}
+    make, own, how, _ = checker.PROTOCOLS[entry["protocol"]]
+    # Two datasets are enough to choose by.
+    few = {"cells": sorted({0, entry["honest"] // 2})} if how is checker.CELLS else {}
+    values, floor = _read(entry | few), grid.one >> grid.tail
+    blocks = make(grid, **{name: values[name] for name in own})
     seen: list[Losses] = []
-    floor = grid.one >> grid.tail
-
-    class Seen(checker.Grid):  # type: ignore[misc]
-        def measures(self, blocks: Iterable[Any], window: Any, both: bool = True) -> list[Any]:
-            sides: list[dict[int, float]] = [{}, {}]
-            for p, q in ((p, q) for block in blocks for p, q in block if min(p, q) > floor):
-                at = round(math.log(p / q) * _PARTS)
-                for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
-                    side[at] = side.get(at, 0.0) + mass
-            for sign, side in list(zip((1.0, -1.0), sides, strict=True))[: 1 + both]:
-                total = sum(side.values())
-                seen.append([(mass / total, sign * at / _PARTS) for at, mass in side.items()])
-            return [(0, [self.one], 0)] * (1 + both)
-
-    _factors(Seen(grid.bits, grid.grid, grid.tail, grid.window), entry, (0, 1), **few)
+    for pair in ([atoms] for _, atoms in blocks) if how is checker.CELLS else [blocks]:
+        sides: list[dict[int, float]] = [{}, {}]
+        for p, q in ((p, q) for atoms in pair for p, q in atoms if min(p, q) > floor):
+            at = round(math.log(p / q) * _PARTS)
+            for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
+                side[at] = side.get(at, 0.0) + mass
+        for sign, side in zip((1.0, -1.0), sides, strict=True):
+            total = sum(side.values())
+            seen.append([(mass / total, sign * at / _PARTS) for at, mass in side.items()])
     return seen
 
 
@@ -249,7 +236,7 @@ def _far(entries: Sequence[dict[str, Any]], losses: Sequence[list[Losses]], sign
     for power in range(-12, 24):
         t, total = 2.0 ** (power / 2), 0.0
         for entry, sides in zip(entries, losses, strict=True):
-            together = sum if checker.PROTOCOLS[entry["protocol"]][0] is checker.buckets else max
+            together = sum if checker.PROTOCOLS[entry["protocol"]][2] is checker.BOTH else max
             total += entry["instances"] * together(moment(side, t) for side in sides)
         best = min(best, (total - math.log(share)) / t)
     return best
@@ -265,29 +252,33 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _split(grid: Any, entry: dict[str, Any], delta: str) -> int:
-    """Return from how many ones on datasets are better dominated together: about where both parts are as bad."""
+def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
+    """Return where cells begin: each is as wide as to be below the chord of those at both ends, which are as bad.
+
+    Revealing a share of the users costs half of it in epsilon, so that the better end has room for a wide cell.
+    """
     honest: int = entry["honest"]
-    times, every = entry["instances"], max(len(entry["cells"]) // _SAMPLED, 1)
-    p = checker.value("flip_probability", entry["flip_probability"])
-    every_one = [*pairwise([*entry["cells"], honest])]
-    cells = {
-        low: grid.measures([grid.response(p, low, honest - high)], entry["window"], False)[0]
-        for low, high in [*every_one[::every], every_one[-1]]
-    }
+    if honest <= _CELLS:
+        return [*range(honest)]
+    values, bad = _read(entry), []
+    for k in (0, honest - 1):
+        _, atoms = next(grid.responses(0, honest, values["flip_probability"], [k, k + 1][: honest - k]))
+        measure = grid.measures([atoms], entry["window"], False)[0]
+        bad.append(float(_least(grid, grid.power({1: measure}, entry["instances"]), delta)))
+    room = [2 * honest * (1 - one / max(bad)) for one in bad]
 
-    def shown(fewer: bool, split: int) -> float:
-        measure = grid.worst([cell for ones, cell in cells.items() if (ones < split) is fewer])
-        try:
-            return float(_least(grid, grid.power({1: measure}, times), Fraction(delta)))
-        except checker.Refused:
-            return math.inf
+    def cells(width: float) -> list[int]:
+        found, at = [], 0
+        while at < honest:
+            found.append(at)
+            at += max(1, int(width + room[0] + (room[1] - room[0]) * at / honest))
+        return found
 
-    low, high = honest // 2, honest - 1
-    while len(cells) > _SAMPLED // 2 and high - low > honest // _NEAR:
-        middle = (low + high) // 2
-        low, high = (middle, high) if shown(True, middle) < shown(False, middle) else (low, middle)
-    return low
+    narrow, wide = 0.0, float(honest)
+    while wide - narrow > 0.1:
+        width = (narrow + wide) / 2
+        narrow, wide = (narrow, width) if len(cells(width)) <= _CELLS else (width, wide)
+    return cells(wide)
 
 
 def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> tuple[list[int], Any]:

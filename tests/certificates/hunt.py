@@ -41,7 +41,6 @@ def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]
         own = {
             "flip_probability": repr(q),
             "cells": [*range(0, honest, draw.randint(1, honest + 1))],
-            "split": draw.randint(0, honest + 1),
         }
         return kind, people | own, brute.response(honest, q)
     if kind == "nb":
