@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import json
 import math
+import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
@@ -124,7 +125,8 @@ def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, 
 def write_certificate(path: str | Path, given: dict[str, Any]) -> None:
     """Write a certificate to a file that is whole, or not there."""
     with replaced(Path(path)) as name:
-        Path(name).write_text(json.dumps(given, indent=1) + "\n", encoding="ascii")
+        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), json.dumps(given, indent=1))
+        Path(name).write_text(text + "\n", encoding="ascii")
 
 
 def _typed(day: Day) -> dict[str, Any]:
@@ -135,6 +137,8 @@ def _typed(day: Day) -> dict[str, Any]:
         raise TypeError(
             f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)}, which have certificates."
         )
+    if name == "pure" and not protocol.drop_probability:
+        name = "3nb"  # the same law, and no decimal of the checker is 0
     shown: dict[str, Any] = {"protocol": name}
     for field in checker.PROTOCOLS[name][1]:
         if field == "honest":

@@ -104,6 +104,10 @@ CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "nb, in part": (PEOPLE | {"honest": 3, "shape": "5", "p": "0.7"}, both(shifted(negative_binomial(3, 0.7)))),
     "poisson": (PEOPLE | {"mean": "3.5"}, both(shifted(stats.poisson(3.5).pmf(np.arange(60))))),
     "3nb": (PEOPLE | FLOOD, two_counts(2, 0.6, 1.5, 0.7)),
+    "3nb, in part": (
+        {"users": 5, "honest": 3, "shape": "3", "p": "0.6", "flood_shape": "2.5", "flood_p": "0.7"},
+        two_counts(1.8, 0.6, 1.5, 0.7),
+    ),
     "pure": (PEOPLE | FLOOD | {"drop_probability": "0.1"}, two_counts(2, 0.6, 1.5, 0.7, 0.1)),
     "histogram": (PEOPLE | {"shape": "4", "p": "0.7"}, [together(*both(shifted(negative_binomial(4, 0.7, 60))))]),
     "central-discrete-laplace": ({"p": "0.6"}, symmetric(0.6 ** np.abs(AWAY))),

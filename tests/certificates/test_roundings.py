@@ -17,6 +17,7 @@ import mpmath
 import pytest
 
 from dpverify.planning.certificate import checker
+from tests.certificates import test_checker as brute
 
 Atom = tuple[int, int]
 SOURCE = Path(checker.__file__).read_text(encoding="utf-8")
@@ -134,10 +135,7 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
         worst, points = grid.worst(some), near(draw, grid, -8, 8)
         yield "worst", all(profile(grid, worst, a) >= max(profile(grid, m, a) for m in some) for a in points[1:])
         yield "worst at 0", profile(grid, worst, Fraction(0)) >= one
-        cells = [
-            (Fraction(i, 3), measure)
-            for i, measure in ((0, some[0]), (3, (-5, *some[1][1:])), (1, (-5, *raised)), (2, (-5, *raised)))
-        ]
+        cells = [(Fraction(0), some[0]), (Fraction(1), (-5, *some[1][1:])), (Fraction(1, 3), (-5, *raised))]
         low, high = grid.chord(-5, iter(cells))
         for share, measure in cells:
             between = ((1 - share) * profile(grid, low, a) + share * profile(grid, high, a) for a in points[1:])
@@ -150,6 +148,27 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
                 "product",
                 all(profile(grid, together, a) * one >= joint(grid, some, a) for a in near(draw, grid, -12, 12)),
             )
+        wide = module.Checker(32, 4, 20, (-60, 60))
+        full = [grid.worst([measure]) for measure in some]  # of at least all mass, as what dominates a pair has
+        powers = [[(0, [one], 0)] for _ in full]  # exactly, over one to the number of factors
+        for measure, found in zip(full, powers, strict=True):
+            for _ in range(3):
+                found.append(both(found[-1], measure))
+        yield (
+            "power",
+            all(
+                profile(grid, wide.power({1: m}, 3), a) * one**3 >= profile(grid, found[3], a)
+                for m, found in zip(full, powers, strict=True)
+                for a in points
+            ),
+        )
+        for cuts in ([1], [2], [1, 2]):
+            mixed = wide.mixes(full, 3, cuts)
+            every = [both(powers[0][j], powers[1][3 - j]) for j in range(4)]
+            yield (
+                "mixes",
+                all(profile(grid, mixed, a) * one**4 >= profile(grid, mix, a) for mix in every for a in points[1:]),
+            )
         epsilon = Fraction(draw.randint(0, 300), 1000)
         with mpmath.workdps(60):
             point = exact(mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
@@ -160,6 +179,8 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
         for (p0, q0), a, c in zip(grid.moved(law, share), [0, *law], [*law, 0], strict=True):
             yield "moved", 0 <= (1 - share) * a + share * c - p0 < 1 and 0 <= share * a + (1 - share) * c - q0 < 1
         yield "moved", grid.moved(law) == list(zip([0, *law], [*law, 0], strict=True))
+    order = [share for share, _ in grid.responses(12, 12, Fraction(1, 5), [0, 3, 4, 7])]
+    yield "cells", order == [0, 1, Fraction(3, 11), Fraction(4, 9)]
     own, flood = [one // 3, one // 5, one // 7], [one // 2, one // 9]
     found = sorted(atom for block in of_lists(module, own, flood) for atom in block)
     views: dict[tuple[int, int], list[Fraction]] = {}
@@ -189,6 +210,38 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
             for (p, q), (a, b) in zip(atoms, sides, strict=True)
         ),
     )
+
+
+def both(one: Any, other: Any) -> Any:
+    """Return the product of two measures, exactly."""
+    (first, ours, lost), (second, theirs, gone) = one, other
+    masses = [0] * (len(ours) + len(theirs) - 1)
+    for (i, m), (j, n) in itertools.product(enumerate(ours), enumerate(theirs)):
+        masses[i + j] += m * n
+    return first + second, masses, lost * (sum(theirs) + gone) + gone * sum(ours)
+
+
+def claims(module: Any) -> Iterator[tuple[str, bool]]:
+    """Yield whether claims that are not true, if by little, are refused."""
+    for name, (_, pairs) in brute.CASES.items():
+        instances = 1 if name == "histogram" or len(pairs[0][0]) > 1000 else 2
+        mixes = itertools.combinations_with_replacement(pairs, instances)
+        worst = max(brute.divergence(mix[0] if instances == 1 else brute.together(*mix), 0.7) for mix in mixes)
+        yield name, refused(module, brute.given(name, instances, 0.7, 0.9995 * worst, [1] if instances == 2 else []))
+    several = brute.given("poisson", 1, 0.7, 1.0, [])
+    several["together"] += brute.given("nb", 1, 0.7, 1.0, [])["together"]
+    for one, other in (several["together"], several["together"][::-1]):
+        pairs = itertools.product(brute.CASES[one["protocol"]][1], brute.CASES[other["protocol"]][1])
+        worst = max(brute.divergence(brute.together(*pair), 0.7) for pair in pairs)
+        yield "several", refused(module, several | {"together": [one, other], "delta": repr(0.9995 * worst)})
+
+
+def refused(module: Any, certificate: Any) -> bool:
+    try:
+        module.checked(certificate)
+    except module.Refused:
+        return True
+    return False
 
 
 def of_lists(module: Any, own: list[int], flood: list[int]) -> Iterator[list[Atom]]:
@@ -256,6 +309,59 @@ MUTANTS: list[tuple[str, str]] = [
 ]
 
 
+WRONG: list[tuple[str, str]] = [
+    ("[[measure] for measure in found] if how is BOTH", "[found[:1]] if how is BOTH"),
+    ("[[measure] for measure in found] if how is BOTH", "[found[1:]] if how is BOTH"),
+    ("if how is BOTH else [found]", "if how is BOTH else [found[:1]]"),
+    ("for _ in range(1 + both)", "for _ in range(1)"),
+    ("atoms = [(q, p) for p, q in atoms]", "pass"),
+    ("(shape * p + mean) * honest / users", "(shape * p + mean)"),
+    ("self.counts(shape * p * honest / users, p)", "self.counts(shape * p, p)"),
+    ("self.counts(flood_shape * flood_p * honest / users, flood_p)", "self.counts(flood_shape * flood_p, flood_p)"),
+    ("(((w - u) * a + u * c) // w, c)", "((u * a + (w - u) * c) // w, c)"),
+    ("self.counts(Fraction(low), Fraction(-1))", "self.counts(Fraction(high), Fraction(-1))"),
+    ("self.counts((honest - 1) * odds, -odds)", "self.counts(honest * odds, -odds)"),
+    ("for coin in coins], wrong / told)", "for coin in coins], 2 * wrong / told)"),
+    ("((classes - 2) * other,) * 2", "((classes - 1) * other,) * 2"),
+    ("yield self.moved([self.one], flip_probability)", "yield self.moved([self.one], 2 * flip_probability)"),
+    ("self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
+    ("repeat((p.numerator, *p.as_integer_ratio()))", "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))"),
+    ('grid.mixes(measures, entry["instances"]', "grid.mixes(measures, 1"),
+    ("total = grid.product(total, mixed) if total else mixed", "total = mixed"),
+    ("total = grid.product(total, mixed) if total else mixed", "total = total or mixed"),
+    ("if found > claim", "if found > 2 * claim"),
+]
+"""What would let a claim pass that is not true, beyond roundings: a direction, a bucket, a cell, an entry left out."""
+STRUCTURE: list[tuple[str, str]] = [
+    ("(powers[-1] >> self.grid) if", "(powers[-1] >> self.grid - 1) if"),
+    ("if k else p  # top", "if False else p // 2  # top"),
+    ("[0] * (at - low) + kept + [0] * (high - at - len(kept))", "kept + [0] * (high - low - len(kept))"),
+    ("*map(max, repeat(0), *map", "*map(min, repeat(1 << 32), *map"),
+    ("islice(cells, 2)], repeat(0)", "islice(cells, 3)][:2], repeat(0)"),
+    ("w * height - (w - u) * one - u * other", "w * height - u * one - (w - u) * other"),
+    ("w * height - (w - u) * one - u * other", "w * height - w * one - w * other"),
+    ("return min(low, self.window[1]), [over", "return min(first, self.window[1]), [over"),
+    ("self.power(known, times - part))", "self.power(known, part))"),
+    ("part = times // 2 if 2 * most <= times else most", "part = 1; times = 2"),
+    ("(*measures, self.worst(measures))", "(*measures, measures[0])"),
+    ("(*measures, self.worst(measures))", "(*measures, measures[1])"),
+    ("pairwise([0, *cuts, times])", "pairwise([0, *cuts])"),
+    ("pairwise([0, *cuts, times])", "pairwise([*cuts, times])"),
+    ("(low, times - high, high - low)", "(high, times - high, 0)"),
+    ("(low, times - high, high - low)", "(low, times - low, 0)"),
+    ("enumerate(masses, first)", "enumerate(masses, first - 1)"),
+    ("spans[:1] + spans[-1:] + spans[1:-1]", "spans[:1] + spans[-1:] + spans[2:-1]"),
+    ("spans[:1] + spans[-1:] + spans[1:-1]", "spans"),
+    ("self.counts((honest - high) * odds, -odds)", "self.counts((honest - low) * odds, -odds)"),
+    ("c + d * y, c + d * y, m * (y + 1)", "c + d * y, c + d * y, m * (y + 2)"),
+    ("(m * (y + 1), m * (y + 1), c + d * y)", "(m * (y + 1), m * (y + 1), c + d * y + d)"),
+    ("([0, *far], near)", "(far, near)"),
+    ("for d in range(len(own)))", "for d in range(1, len(own)))"),
+    ("chain((self.multiplied", "chain([[]], (self.multiplied"),
+]
+"""What `checks` sees, and is no rounding: a node, a window, a block of mixes or a difference of counts left out."""
+
+
 def module_of(source: str) -> Any:
     made = types.ModuleType("mutant")
     exec(compile(source, "mutant", "exec"), made.__dict__)
@@ -272,3 +378,19 @@ def test_every_bound_of_the_checker_holds_against_exact_numbers() -> None:
 def test_every_charge_is_needed(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
     assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
+
+
+@pytest.mark.parametrize(("line", "mutated"), STRUCTURE, ids=[mutated[:40] for _, mutated in STRUCTURE])
+def test_every_part_is_needed(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
+
+
+@pytest.mark.parametrize(("line", "mutated"), WRONG, ids=[mutated[:40] for _, mutated in WRONG])
+def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(holds for _, holds in claims(module_of(SOURCE.replace(line, mutated))))
+
+
+def test_false_claims_are_refused() -> None:
+    assert all(holds for _, holds in claims(checker))
