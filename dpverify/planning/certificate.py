@@ -28,6 +28,8 @@ __all__ = ["certificate", "certificate_of", "write_certificate"]
 checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyped: integers all through
 _NODES = 12_288
 """How many a window may have: twice as many take twice the time, and are a quarter as much too wide."""
+_MANY = 768
+"""From so many instances on there are more nodes, as each instance makes the measure wider by as much."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end."""
 _SLACK = 4e-3
@@ -181,7 +183,8 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
-    most = min(_NODES / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
+    nodes = _NODES * max(1.0, sum(entry["instances"] for entry in entries) / _MANY) ** 0.6
+    most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:
         raise CapacityError("No certificate is within reach: the losses are too large for the checker's nodes.")

@@ -286,3 +286,11 @@ def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> Non
     for change in MALFORMED:  # what follows from two fields, or from their order, is beyond a schema
         if isinstance(change, dict) and change and change not in ({"tail": 165}, {"bits": 96.0}, {"window": [5, 5]}):
             assert not validator.is_valid(given("poisson", 1, 0.7, 0.9, []) | change) or change.keys() == {"delta"}
+
+
+@pytest.mark.parametrize("name", ["readme", "poisson"])
+def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
+    certificate = json.loads((Path(__file__).parents[2] / f"docs/certificates/{name}.json").read_text())
+    assert checker.checked(certificate).startswith("Accepted: ")
+    with pytest.raises(checker.Refused):
+        checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})

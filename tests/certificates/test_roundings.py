@@ -162,9 +162,9 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
                 for a in points
             ),
         )
-        for cuts in ([1], [2], [1, 2]):
-            mixed = wide.mixes(full, 3, cuts)
-            every = [both(powers[0][j], powers[1][3 - j]) for j in range(4)]
+        every = [both(powers[0][j], powers[1][3 - j]) for j in range(4)]
+        for cuts, order in itertools.product(([1], [2], [1, 2]), (1, -1)):
+            mixed = wide.mixes(full[::order], 3, cuts)
             yield (
                 "mixes",
                 all(profile(grid, mixed, a) * one**4 >= profile(grid, mix, a) for mix in every for a in points[1:]),
