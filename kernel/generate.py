@@ -12,6 +12,7 @@ import argparse
 import json
 import sys
 from fractions import Fraction
+from operator import sub
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +67,7 @@ def theorem(certificate: dict[str, Any], grid: int, bits: int, delta: str | None
     flip, instances = Fraction(entry["flip_probability"]), whole("instances", entry["instances"], 1)
     if not 0 < flip < 1:
         raise ValueError(f"flip_probability={entry['flip_probability']!r} must be in (0, 1).")
+    cells = [whole("cells", cell, 0) for cell in (*entry["cells"], users)]  # the theorem's are as long as the longest
     epsilon, wanted = Fraction(certificate["epsilon"]), delta or certificate["delta"]
     k, mass = nodes_below(epsilon, grid), int(Fraction(wanted) * 2**bits)
     if k < 0 or mass < 1:
@@ -76,7 +78,7 @@ def theorem(certificate: dict[str, Any], grid: int, bits: int, delta: str | None
     said = f"{users} users, flip probability {flip}, {instances} instances: epsilon {epsilon}, delta {wanted}"
     return CLAIM.format(
         said=said, grid=2**grid - 1, bits=bits, u=flip.numerator, w=flip.denominator, first=first,
-        length=last - first + 1, users=users, revealed=whole("revealed", entry["revealed"], 0), low=low,
+        length=last - first + 1, users=users, revealed=max(map(sub, cells[1:], cells)) - 1, low=low,
         high=max(high, k), instances=instances, k=k, mass=mass, epsilon=epsilon, delta=wanted,
     )  # fmt: skip
 

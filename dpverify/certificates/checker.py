@@ -2,15 +2,15 @@
 
     python checker.py FILE        exits with 0: accepted, 1: refused, 2: not a certificate
 
-This file is all there is to trust: it needs Python's standard library and nothing else, and uses no floating-point
-number. The proofs of its rules are in docs/certificates.md, numbered as here. It accepts only if, whatever the data,
-replacing one user's input in all that she takes part in changes the probability of every event S of what the adversary
-sees from P(S) to some Q(S) with P(S) <= e^epsilon Q(S) + delta.
+This file is all there is to trust: it needs Python's standard library and nothing else. It accepts only if, however one
+user's input is replaced in all that she takes part in, the probability of every event S of what is seen changes from
+P(S) to some Q(S) with P(S) <= e^epsilon Q(S) + delta. Its rules are proved, by number, in docs/certificates.md.
 
-Probabilities are integers over 2^bits; what helps the claim is rounded down, what hurts it up. Losses lie on the powers
-of b = 1 + 2^-grid: node k is b^k. A measure (first node, masses, mass at infinity) stands for the function
-G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and dominates a pair (P, Q) if, for every a >= 0, G(a) >= H(a), where
-H(a) = sum_y max(0, P(y) - a Q(y)). An accepted certificate's last measure dominates everything that was released.
+Numbers are integers over 2^bits, rounded down where they help the claim, and up where they hurt it. Node k is b^k, with
+b = 1 + 2^-grid. A pair (P, Q) of neighbouring views is listed as atoms (p, q), lower bounds on what P and Q have of
+disjoint events; what P has besides is lost to infinity, so that nothing needs an upper bound. A measure (first node,
+masses, mass at infinity) stands for G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and dominates a pair if that is at
+least H(a) = sum_y max(0, P(y) - a Q(y)) for every a >= 0.
 """
 
 import json
@@ -18,10 +18,12 @@ import re
 import sys
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, Rounded
 from fractions import Fraction
-from functools import partial, reduce
-from itertools import count, pairwise, repeat, zip_longest
+from functools import reduce
+from itertools import chain, count, islice, pairwise, repeat, zip_longest
+from math import lcm
+from operator import add
 
-FORMAT = "dpverify certificate 1"
+FORMAT = "dpverify certificate 2"
 MOST_BYTES, MOST_NODES, MOST_VALUES, MOST_WORK = 10**6, 2**17, 2**19, 6 * 10**8
 EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
 
@@ -30,17 +32,13 @@ class Refused(Exception):
     """The claim is not shown, or takes too much work."""
 
 
-class Malformed(Exception):
-    """Nothing is claimed here in the way that certificates claim it."""
-
-
 def over(numerator, denominator):
     """Return the quotient, rounded up."""
     return -(-numerator // denominator)
 
 
-class Grid:
-    """The nodes b^k, the precision, how far laws are listed, and how much work is left."""
+class Checker:
+    """How numbers are rounded, how far laws are listed, and how much work is left; all that is computed of measures."""
 
     def __init__(self, bits, grid, tail, window):
         self.bits, self.grid, self.tail, self.window, self.left = bits, grid, tail, window, MOST_WORK
@@ -56,43 +54,36 @@ class Grid:
         """Return a lower bound on b^k, over 2^bits."""
         powers = self.powers[k >= 0]
         while len(powers) <= abs(k):
-            last = powers[-1]
-            powers.append(last + (last >> self.grid) if k >= 0 else last * self.bottom // self.top)
+            powers.append(powers[-1] + (powers[-1] >> self.grid) if k >= 0 else powers[-1] * self.bottom // self.top)
         return powers[abs(k)]
 
     def measures(self, blocks, window, both=True):
-        """Return the measures of a pair, at nodes low, ..., high, and of its reverse if both, by rule 1.
-
-        The pair comes in blocks of atoms: an upper and a lower bound on P, and on Q. What is in no block is lost to
-        infinity. Between its two nodes an atom's own function lies below the chord, which its two masses are.
-        """
+        """Return the measures of a pair, at nodes low, ..., high, and of its reverse if both, from blocks of atoms."""
         self.work(2000 + 4 * (window[1] - window[0]))
         nodes = [self.node(k) for k in range(window[0], window[1] + 1)]
-        sides = [[(0, 3, 1), [0] * len(nodes), self.one], [(2, 1, 3), [0] * len(nodes), self.one]][: 1 + both]
-        for block in blocks:
-            self.work(6 * len(block) * len(sides))
-            for side in sides:
-                p, q, least = side[0]
-                side[2] += self.split(nodes, side[1], [(atom[p], atom[q]) for atom in block])
-                side[2] -= sum(atom[least] for atom in block)
-        return [(window[0], masses, max(lost, 0)) for _, masses, lost in sides]
+        found = [[window[0], [0] * len(nodes), self.one] for _ in range(1 + both)]
+        for atoms in blocks:
+            self.work(6 * len(atoms) * len(found))
+            for measure in found:
+                measure[2] -= self.split(nodes, measure[1], atoms)
+                atoms = [(q, p) for p, q in atoms]
+        return found
 
     def split(self, nodes, masses, atoms):
-        """Add atoms (P from above, Q from below) to the masses; return how much of P lies above all nodes."""
-        lost, k, last = 0, 0, len(nodes) - 1
+        """Add atoms by rule 1, each to the nodes around p / q, and return how much of P: not what is above them all."""
+        added, k, last = 0, 0, len(nodes) - 1
         for p, q in atoms:
             scaled = p << self.bits
             while k and scaled <= nodes[k - 1] * q:
                 k -= 1
-            while k <= last and scaled > nodes[k] * q:
+            while k < last and scaled > nodes[k] * q:
                 k += 1
-            if k > last:
-                lost, k = lost + p, last
-                continue
-            upper = min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one)) if k else p  # top is b / (b - 1)
-            masses[k] += upper
-            masses[k - 1] += p - upper
-        return lost
+            if scaled <= nodes[k] * q:
+                upper = min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one)) if k else p  # top is b / (b - 1)
+                masses[k] += upper
+                masses[k - 1] += p - upper
+                added += p
+        return added
 
     def heights(self, measure):
         """Return upper bounds on a measure's G at its nodes, the last one first."""
@@ -104,36 +95,37 @@ class Grid:
             total, weighted = total + mass, (weighted + mass) * self.bottom // self.top
         return heights
 
-    def dots(self, first, heights):
+    def dots(self, low, heights):
         """Return a measure whose G is at least these heights at its nodes, the last one first, and 1 at 0: rule 2."""
-        masses, infinite, total, weighted = [], heights[0], heights[0], 0
+        masses, total, weighted = [], heights[0], 0
         for height in heights[1:]:
             # With a mass m on the node above, G is total + m - (weighted + m) / b here.
-            carried = over(weighted * self.bottom, self.top)
-            masses.append(max(0, (height - total + carried) * self.top))
+            masses.append(max(0, (height - total + over(weighted * self.bottom, self.top)) * self.top))
             total, weighted = total + masses[-1], over((weighted + masses[-1]) * self.bottom, self.top)
-        return first, [max(0, self.one - total), *reversed(masses)], infinite
+        return low, [max(0, self.one - total), *masses[::-1]], heights[0]
 
     def worst(self, measures):
-        """Return one measure that dominates all of these, which have the same nodes."""
+        """Return a measure that dominates what any of these does."""
         low, high = min(first for first, *_ in measures), max(first + len(masses) for first, masses, _ in measures)
-        highest = [0] * (high - low)
-        for first, masses, infinite in measures:
-            masses = [0] * (first - low) + masses + [0] * (high - first - len(masses))
-            highest = list(map(max, highest, self.heights((low, masses, infinite))))
-        return self.dots(low, highest)
+        padded = ((low, [0] * (at - low) + kept + [0] * (high - at - len(kept)), lost) for at, kept, lost in measures)
+        return self.dots(low, [*map(max, repeat(0), *map(self.heights, padded))])
 
-    def multiplied(self, ours, theirs):
-        """Return the coefficients of a product of polynomials with whole coefficients of at least 0, exactly.
+    def chord(self, low, cells):
+        """Return two measures that each cell is between: those of the first two cells, lifted until the rest are."""
+        ends, lift = [self.heights(measure) for _, measure in islice(cells, 2)], repeat(0)
+        for share, measure in cells:
+            rows, (u, w) = zip(lift, self.heights(measure), *ends, strict=False), share.as_integer_ratio()
+            lift = [max(most, over(w * height - (w - u) * one - u * other, w)) for most, height, one, other in rows]
+        return [self.dots(low, [*map(add, end, lift)]) for end in ends]
 
-        They are digits of numbers so large that nothing is carried from one coefficient to the next.
-        """
+    def multiplied(self, ours, theirs, shift=0):
+        """Return the product of two polynomials, as digits of a number where none is carried; then over 2^shift."""
         digits = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs))))
         terms = len(ours) + len(theirs) - 1
         self.work(terms * (2 + digits // 8))
         numbers = (Decimal("".join(format(mass, f"0{digits}d") for mass in masses)) for masses in (ours, theirs))
         text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
-        return [int(text[at : at + digits]) for at in range(0, terms * digits, digits)]
+        return [int(text[at : at + digits]) >> shift for at in range(0, terms * digits, digits)]
 
     def product(self, one, other):
         """Return a measure that dominates two together, inside the window, by rules 3 and 4."""
@@ -157,28 +149,25 @@ class Grid:
         return known[times]
 
     def mixes(self, measures, times, cuts):
-        """Return a measure that dominates so many together, each dominated by either of two measures: rule 4.
-
-        The number of those that are dominated by the first lies between two successive cuts. Then so many as the lower
-        one are, all but as many as the upper one are dominated by the second, and the rest by the worst of both.
-        """
+        """Return a measure that dominates so many together, if each is dominated by a mixture of these one or two."""
         if len(measures) == 1:
             return self.power({1: measures[0]}, times)
         known = [{1: measure} for measure in (*measures, self.worst(measures))]
         return self.worst([self.block(known, low, high, times) for low, high in pairwise([0, *cuts, times])])
 
     def block(self, known, low, high, times):
-        """Return a measure that dominates so many together, from low to high of them dominated by the first measure."""
+        """Return a measure that dominates so many together, if from low to high of them are of the first of two.
+
+        Low of them are taken to be of the first, all but high of the second, and the rest of the worst of both.
+        """
         parts = zip(known, (low, times - high, high - low), strict=True)
         return reduce(self.product, (self.power(powers, number) for powers, number in parts if number))
 
     def delta(self, measure, epsilon):
         """Return an upper bound on a measure's G(e^epsilon), over 2^bits."""
-        first, masses, infinite = measure
-        factor, total = self.exponential(epsilon)[0], 0
-        for k, mass in enumerate(masses, first):
-            total += mass * max(0, self.one - (factor * self.node(-k) >> self.bits))
-        return infinite + over(total, self.one)
+        (first, masses, infinite), (factor, _) = measure, self.exponential(epsilon)
+        kept = (m * max(0, self.one - (factor * self.node(-k) >> self.bits)) for k, m in enumerate(masses, first))
+        return infinite + over(sum(kept), self.one)
 
     def exponential(self, x):
         """Return a lower and an upper bound on e^x, over 2^bits, for a fraction x from 0 to 1000."""
@@ -189,253 +178,196 @@ class Grid:
             term = term * x.numerator // (x.denominator * i)
         return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
 
-    def branch(self, ratios, limit=0):
-        """Return bounds on f(start + 1), f(start + 2), ..., f(start) = 2^(bits + 64), and on the sum of the rest.
+    # --- Laws (rule 5), and the atoms of each protocol's pair, in blocks (rule 6); those of a cell are a block.
 
-        A ratio (least, most, denominator) is enclosed by two fractions; none that follows exceeds it and the limit.
+    def law(self, left, right, limit=0):
+        """Return lower bounds on the probabilities of a law, and how many of them lie to the left of its start.
+
+        Ratios to each side are from least to most over a denominator; none that follows exceeds both most and limit.
         """
-        up, down, found = 1 << self.bits + 64, 1 << self.bits + 64, []
-        for least, most, denominator in ratios:
-            self.work(4 + denominator.bit_length() // 128 if len(found) < MOST_VALUES else MOST_WORK)
-            up, down = over(up * most, denominator), down * least // denominator
-            found.append((up, down))
-            if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(most, denominator), limit)) < 1:
-                return found, over(up * rest.numerator, rest.denominator - rest.numerator)
-        return found, 0
+        start = total = 1 << self.bits + 64
+        sides = [], []
+        for side, ratios in zip(sides, (left, right), strict=True):
+            up = down = start
+            for least, most, denominator in ratios:
+                self.work(4 + denominator.bit_length() // 128 if len(side) < MOST_VALUES else MOST_WORK)
+                up, down = over(up * most, denominator), down * least // denominator
+                side.append(down)
+                total += up
+                if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(most, denominator), limit)) < 1:
+                    total += over(up * rest.numerator, rest.denominator - rest.numerator)
+                    break
+        return [(f << self.bits) // total for f in (*sides[0][::-1], start, *sides[1])], len(sides[0])
 
-    def law(self, left, right):
-        """Return upper and lower bounds on the probabilities of the law with these branches, which sum up to 1."""
-        values = [*left[0][::-1], (1 << self.bits + 64,) * 2, *right[0]]
-        most, least = sum(up for up, _ in values) + left[1] + right[1], sum(down for _, down in values)
-        return [over(up << self.bits, least) for up, _ in values], [(down << self.bits) // most for _, down in values]
+    def counts(self, a, b=Fraction(0)):
+        """Return the law on 0, 1, ... with f(y + 1) / f(y) = (a + b y) / (y + 1), and the first count that it lists.
 
-    def counts(self, kind, size, p=Fraction(0)):
-        """Return the law of Poisson (its mean), negative binomial (shape, p) or binomial noise, and its first count."""
-        (c, d), (u, w), limit = size.as_integer_ratio(), p.as_integer_ratio(), p if kind == "nb" else 0
-        if kind == "poisson":
-            start, ratio = c // d, lambda y: (c, d * (y + 1))
-        elif kind == "nb":
-            start, ratio = max(0, (c - d) * u // (d * (w - u))), lambda y: ((c + d * y) * u, d * (y + 1) * w)
-        else:
-            start, ratio = min(c, (c + 1) * u // w), lambda y: ((c - y) * u, (y + 1) * (w - u))
-        right = (ratio(y) for y in (range(start, c) if kind == "binomial" else count(start)))
-        left = (ratio(y)[::-1] for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
-        branches = [self.branch(((r, r, s) for r, s in ratios), limit) for ratios in (left, right)]
-        return *self.law(*branches), start - len(branches[0][0])
+        That is Poisson(a) for b = 0, NB(a / b, b) for b > 0, binomial of size -a / b with odds -b for b < 0.
+        """
+        start, m = max(0, int((a - b) // (1 - b))), lcm(a.denominator, b.denominator)  # f is largest at the start
+        c, d = int(m * a), int(m * b)
+        right = ((c + d * y, c + d * y, m * (y + 1)) for y in count(start))
+        left = ((m * (y + 1), m * (y + 1), c + d * y) for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
+        law, before = self.law(left, right, b)
+        return law, start - before
 
     def gaussian_ratios(self, sigma):
         """Yield f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
-        least, most = (self.one**2 // e for e in reversed(self.exponential(1 / (2 * sigma**2))))
-        most += 1
+        low, high = self.exponential(1 / (2 * sigma**2))
+        least, most = self.one**2 // high, self.one**2 // low + 1
         steps = least * least >> self.bits, over(most * most, self.one)
         while True:
             yield least, most, self.one
             least, most = least * steps[0] >> self.bits, over(most * steps[1], self.one)
 
-    def shifted(self, law):
-        """Return the atoms of noise with this law, Z + 1 against Z."""
-        up, down, *_ = law
-        return list(zip([0, *up], [0, *down], [*up, 0], [*down, 0], strict=True))
+    def moved(self, law, share=Fraction(0)):
+        """Return the atoms of Z + X against Z + 1 - X, by the law of Z, where X is 1 but 0 with this probability."""
+        (u, w), shifted = share.as_integer_ratio(), zip([0, *law], [*law, 0], strict=True)
+        return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in shifted]
 
-    def scaled(self, atoms, most, least):
-        """Return atoms of a part of a pair that has at most, and at least, so much probability."""
-        (u, v), (w, x) = most.as_integer_ratio(), least.as_integer_ratio()
-        return [(over(a * u, v), b * w // x, over(c * u, v), d * w // x) for a, b, c, d in atoms]
+    def one_sum(self, users, honest, shape=0, p=Fraction(0), mean=0):
+        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0])
 
-    def mixed(self, atoms, share):
-        """Return the atoms of the laws (1 - s) A + s B against s A + (1 - s) B, if those of A against B are given."""
-        u, w = share.as_integer_ratio()
-        v = w - u
-        return [
-            (over(v * a + u * c, w), (v * b + u * d) // w, over(u * a + v * c, w), (u * b + v * d) // w)
-            for a, b, c, d in atoms
-        ]
+    def two_counts(self, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
+        """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0.
 
-    def response(self, p, ones, zeros):
-        """Return the atoms of a 1 against a 0 among hidden others, each bit flipped with probability p."""
-        (*laws, _), (*others, _) = (self.counts("binomial", Fraction(number), p) for number in (zeros, ones))
-        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(laws, others, strict=True))
-        return self.mixed(self.shifted(([over(m, self.one) for m in up], [m >> self.bits for m in down])), p)
-
-    def two_counts(self, own, flood, drop):
-        """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, one difference at a time.
-
-        Where the counts differ by d for x = 0, the smaller one's law is a convolution of the flood's and of the own
-        noise's, the other's being d more; for x = 1 it is that for d - 1, moved by one. It is the same for -d.
+        Where the counts differ by d, or -d, for x = 0, the smaller one has the law of the flood and of what both parts
+        of the own noise have together, d apart; for x = 1 it has that for d - 1, moved by one.
         """
-        (u, w), floor = drop.as_integer_ratio(), self.one >> self.tail + 12
-        for pair in pairwise(map(partial(self.row, own, flood), range(len(own[0]) + 1))):
-            for moved, row in (pair, ([[0, *side] for side in pair[1]], pair[0])):  # d, and 1 - d
-                yield [
-                    (over((w - u) * (a + 1) + u * (c + 1), w), ((w - u) * b + u * e) // w, c + 1, e)
-                    for a, b, c, e in zip_longest(*moved, *row, fillvalue=0)
-                    if a > floor or c > floor
-                ]
+        own, _ = self.counts(shape * p * honest / users, p)
+        flood, _ = self.counts(flood_shape * flood_p * honest / users, flood_p)
+        together = ([a * b >> self.bits for a, b in zip(own[d:], own, strict=False)] for d in range(len(own)))
+        (u, w), floor = drop_probability.as_integer_ratio(), self.one >> self.tail + 12
+        for near, far in pairwise(chain((self.multiplied(row, flood, self.bits) for row in together), [[]])):
+            for moved, row in ((near, far), ([0, *far], near)):  # differences of d + 1, and of -d
+                atoms = zip_longest(moved, row, fillvalue=0)
+                yield [(((w - u) * a + u * c) // w, c) for a, c in atoms if a > floor or c > floor]
 
-    def row(self, own, flood, d):
-        """Return upper bounds, but for 1, and lower ones on P(the counts are z + d and z) for x = 0, by z."""
-        if d == len(own[0]):
-            return [], []
-        pairs = [[(a * b >> self.bits) + 1 - i for a, b in zip(own[i][d:], own[i], strict=False)] for i in (0, 1)]
-        return [[m >> self.bits for m in self.multiplied(*side)] for side in zip(pairs, flood[:2], strict=True)]
+    def responses(self, users, honest, flip_probability, cells):
+        """Yield the atoms of a 1 against a 0 if low to high - 1 others hold 1, after what share: both ends first."""
+        odds, spans = flip_probability / (1 - flip_probability), [*pairwise([*cells, honest])]
+        for low, high in spans[:1] + spans[-1:] + spans[1:-1]:
+            (ones, _), (zeros, _) = self.counts(low * odds, -odds), self.counts((honest - high) * odds, -odds)
+            atoms = self.moved(self.multiplied(zeros, ones[::-1], self.bits), flip_probability)
+            yield Fraction(low, max(1, low + honest - high)), atoms
+
+    def vector_sum(self, users, honest, levels, blanket_probability, cells):
+        """Yield the atoms of a report of one of two values, if low to high - 1 random ones of others say either."""
+        wrong = blanket_probability / (levels + 1)
+        told, odds = 1 - blanket_probability + 2 * wrong, 2 * wrong / (1 - 2 * wrong)
+        yield [(int((1 - told) * self.one),) * 2]
+        law, first = self.counts((honest - 1) * odds, -odds)
+        for low, high in pairwise([*cells, honest]):
+            mass = int(told * sum(law[max(low - first, 0) : max(high - first, 0)]))
+            coins, _ = self.counts(Fraction(low), Fraction(-1))
+            yield self.moved([coin * mass >> self.bits for coin in coins], wrong / told)
+
+    def two_sided(self, p=None, sigma=None):
+        """Yield the atoms of noise on all whole numbers z, as likely as p^|z|, or Gaussian."""
+        ratios = [repeat((p.numerator, *p.as_integer_ratio())) if p else self.gaussian_ratios(sigma) for _ in "+-"]
+        yield self.moved(self.law(*ratios)[0])
+
+    def local_response(self, flip_probability):
+        yield self.moved([self.one], flip_probability)
+
+    def labels(self, epsilon, classes):
+        """Yield the atoms of one label, told with probability e^s / (e^s + m - 1); the others share the rest."""
+        (least, most), others = self.exponential(epsilon), (classes - 1) * self.one
+        keep, other = self.one * least // (least + others), self.one**2 // (most + others)
+        yield [(keep, other), (other, keep), ((classes - 2) * other,) * 2]
 
 
 # --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
 
-WHOLE = {"bits": (32, 1024), "grid": (1, 16), "tail": (16, 1024), "instances": (1, 10**18), "split": (0, 10**18)}
-WHOLE |= {"users": (1, 10**18), "honest": (1, 10**18), "revealed": (0, 10**18), "classes": (2, 10**9)}
-WHOLE |= {"levels": (1, 10**9)}
-DECIMALS = {"epsilon": (0, 1000), "sigma": (Fraction(1, 20), 10**9)}
-DECIMALS |= dict.fromkeys(("mean", "shape", "flood_shape"), (0, 10**18))
-DECIMALS |= dict.fromkeys(
-    ("delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"), (0, 1)
-)
-LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cuts": (1, 10**18, 0, 1000)}
+WHOLE, DECIMAL, LIST = "an integer", "a decimal in a string, inside the ends,", "increasing integers"
+FIELDS = {"bits": (WHOLE, 32, 1024), "grid": (WHOLE, 1, 16), "tail": (WHOLE, 16, 1024), "levels": (WHOLE, 1, 10**9)}
+FIELDS |= {"classes": (WHOLE, 2, 10**9), "epsilon": (DECIMAL, 0, 1000), "sigma": (DECIMAL, Fraction(1, 20), 10**9)}
+FIELDS |= {"window": (LIST, -MOST_NODES, MOST_NODES, 2, 2), "cuts": (LIST, 1, 10**18, 0, 1000)}
+FIELDS |= {"cells": (LIST, 0, 10**18, 1, 5000)} | dict.fromkeys(["instances", "users", "honest"], (WHOLE, 1, 10**18))
+FIELDS |= dict.fromkeys(["mean", "shape", "flood_shape"], (DECIMAL, 0, 10**18))
+CHANCES = ["delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"]
+FIELDS |= dict.fromkeys(CHANCES, (DECIMAL, 0, 1))
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 
 
-def value(name, given):
-    """Return a field's value, a fraction for a decimal, if it is valid."""
-    low, high, *sizes = (WHOLE | DECIMALS | LISTS).get(name, (0, 0))
-    if name in WHOLE:
-        valid, what = type(given) is int and low <= given <= high, f"an integer from {low} to {high}"
-    elif name in DECIMALS:
-        valid = isinstance(given, str) and TYPED(given) and low < (given := Fraction(given)) < high
-        what = f"a decimal in a string, in ({low}, {high})"
-    elif name in LISTS:
-        least, most = sizes
-        valid = isinstance(given, list) and least <= len(given) <= most and all(type(one) is int for one in given)
-        valid = valid and all(one < other for one, other in pairwise([low - 1, *given, high + 1]))
-        what = f"a list of {least} to {most} increasing integers from {low} to {high}"
-    else:
-        valid, what = isinstance(given, str) and given in (FORMAT, *PROTOCOLS), f"{FORMAT!r} or one of {[*PROTOCOLS]}"
-    if not valid:
-        raise Malformed(f"{name} must be {what}.")
-    return given
+def values(given, words, names):
+    """Return the values of an object's fields, those of decimals as fractions; it must have these words besides."""
+    if not isinstance(given, dict) or given.keys() != {*words, *names}:
+        raise ValueError(f"There must be an object with exactly these fields: {', '.join([*words, *names])}.")
+    found = {name: given[name] for name in names}
+    for name, typed in found.items():
+        kind, low, high, *sizes = FIELDS[name]
+        least, most = sizes or (1, 1)
+        if kind is DECIMAL:
+            valid = isinstance(typed, str) and TYPED(typed) and low < Fraction(typed) < high
+            found[name] = Fraction(typed) if valid else None
+        else:
+            listed = typed if kind is LIST else [typed]
+            valid = isinstance(listed, list) and least <= len(listed) <= most and {*map(type, listed)} <= {int}
+            valid = valid and all(one < other for one, other in pairwise([low - 1, *listed, high + 1]))
+        if not valid:
+            raise ValueError(f"{name} must be {kind} from {low} to {high}, {least} to {most} of them.")
+    return found
 
 
-def values(given, names):
-    """Return the values of an object's fields, which must be these, and how they were typed."""
-    if not isinstance(given, dict) or given.keys() != set(names):
-        raise Malformed(f"There must be an object with exactly these fields: {', '.join(names)}.")
-    found = {name: value(name, given[name]) for name in names if name != "together"}
-    return found, ", ".join(f"{name} {given[name]}" for name in found if name not in LISTS)
-
-
-# A protocol is, for each count that changes, one measure, or two either of which may be met in any instance.
-
-
-def one_sum(grid, window, kind, users, honest, shape=0, p=Fraction(0), mean=0):
-    return [grid.measures([grid.shifted(grid.counts(kind, (shape + mean) * Fraction(honest, users), p))], window)]
-
-
-def buckets(grid, window, **noise):
-    """Return a measure for the bucket that a user leaves, and one for that which she joins."""
-    return [[measure] for measure in one_sum(grid, window, "nb", **noise)[0]]
-
-
-def pure(grid, window, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
-    """Return the measures where all others hold 0: their bits would only add to the noise."""
-    own, flood = (
-        grid.counts("nb", size * Fraction(honest, users), ratio) for size, ratio in ((shape, p), (flood_shape, flood_p))
-    )
-    return [grid.measures(grid.two_counts(own, flood, drop_probability), window)]
-
-
-def randomized_response(grid, window, users, honest, flip_probability, revealed, split):
-    """Return measures for fewer ones than split and for more: of k to k + c among the others, c revealed.
-
-    With all bits and all reports flipped, the reverse pair is that of another number of ones.
-    """
-    halves = {}
-    for ones in range(0, honest, revealed + 1):
-        pair, half = grid.response(flip_probability, ones, max(honest - 1 - ones - revealed, 0)), ones < split
-        found = grid.measures([pair], window, both=False)
-        halves[half] = grid.worst([halves[half], *found]) if half in halves else found[0]
-    return [[*halves.values()]]
-
-
-def vector_sum(grid, window, users, honest, levels, blanket_probability, revealed):
-    """Return the measure of one report of one of two values, the truthful reports of others being revealed.
-
-    Their random reports of either value, of which there are m to m + c, are fair coins, all but m of them revealed.
-    """
-    wrong = blanket_probability / (levels + 1)
-    right, elsewhere = 1 - blanket_probability + wrong, (levels - 1) * wrong
-    upper, lower, first = grid.counts("binomial", Fraction(honest - 1), 2 * wrong)
-
-    def blocks():
-        yield grid.scaled([[grid.one] * 4], elsewhere, elsewhere)
-        for at in range(0, len(upper), revealed + 1):
-            most, least = (Fraction(sum(side[at : at + revealed + 1]), grid.one) for side in (upper, lower))
-            coins = grid.counts("binomial", Fraction(first + at), Fraction(1, 2))
-            atoms = grid.mixed(grid.shifted(coins), wrong / (right + wrong))
-            yield grid.scaled(atoms, (right + wrong) * most, (right + wrong) * least)
-
-    return [grid.measures(blocks(), window, both=False)]
-
-
-def two_sided(grid, window, p=None, sigma=None):
-    """Return the measure of noise on all whole numbers z, as likely as p^|z|, or Gaussian."""
-    side = grid.branch(grid.gaussian_ratios(sigma) if p is None else repeat((p.numerator, *p.as_integer_ratio())))
-    return [grid.measures([grid.shifted(grid.law(side, side))], window, both=False)]
-
-
-def local_response(grid, window, flip_probability):
-    truth = [(grid.one, grid.one, 0, 0), (0, 0, grid.one, grid.one)]
-    return [grid.measures([grid.mixed(truth, flip_probability)], window, both=False)]
-
-
-def labels(grid, window, epsilon, classes):
-    """Return the measure of one label, told with probability e^s / (e^s + m - 1); the others share the rest."""
-    (least, most), one, others = grid.exponential(epsilon), grid.one, (classes - 1) * grid.one
-    keep = over(most * one, most + others), least * one // (least + others)
-    other = over(one * one, least + others), one * one // (most + others)
-    rest = one - keep[1] - other[1], max(0, one - keep[0] - other[0])
-    return [grid.measures([[(*keep, *other), (*other, *keep), (*rest, *rest)]], window, both=False)]
+def factors(grid, name, window, given):
+    """Return measures of one instance for each count that changes: one, or two either of which may be met."""
+    make, own, how, _ = PROTOCOLS[name]
+    blocks = make(grid, **{field: given[field] for field in own})
+    if how is CELLS:
+        return [grid.chord(window[0], ((share, grid.measures([atoms], window, False)[0]) for share, atoms in blocks))]
+    found = grid.measures(blocks, window, how is not ALIKE)
+    return [[measure] for measure in found] if how is BOTH else [found]
 
 
 ALL, FLOOD = ["users", "honest"], ["shape", "p", "flood_shape", "flood_p"]
 SHUFFLED, CENTRAL, LOCAL = "all messages, shuffled", "what a trusted curator publishes", "each user's own messages"
+# Which pairs may be met: one and its reverse, both at once (two buckets), the same reversed, another cell's reversed.
+EITHER, BOTH, ALIKE, CELLS = "either", "both", "alike", "cells"
 PROTOCOLS = {
-    "rr": (randomized_response, [*ALL, "flip_probability", "revealed", "split"], SHUFFLED),
-    "nb": (partial(one_sum, kind="nb"), [*ALL, "shape", "p"], SHUFFLED),
-    "poisson": (partial(one_sum, kind="poisson"), [*ALL, "mean"], SHUFFLED),
-    "3nb": (pure, [*ALL, *FLOOD], SHUFFLED),
-    "pure": (pure, [*ALL, *FLOOD, "drop_probability"], SHUFFLED),
-    "histogram": (buckets, [*ALL, "shape", "p"], SHUFFLED),
-    "selection": (buckets, [*ALL, "shape", "p"], SHUFFLED),
-    "vector-sum": (vector_sum, [*ALL, "levels", "blanket_probability", "revealed"], "a report an instance, shuffled"),
-    "central-discrete-laplace": (two_sided, ["p"], CENTRAL),
-    "central-discrete-gaussian": (two_sided, ["sigma"], CENTRAL),
-    "local-rr": (local_response, ["flip_probability"], LOCAL),
-    "labels": (labels, ["epsilon", "classes"], LOCAL),
+    "rr": (Checker.responses, [*ALL, "flip_probability", "cells"], CELLS, SHUFFLED),
+    "nb": (Checker.one_sum, [*ALL, "shape", "p"], EITHER, SHUFFLED),
+    "poisson": (Checker.one_sum, [*ALL, "mean"], EITHER, SHUFFLED),
+    "3nb": (Checker.two_counts, [*ALL, *FLOOD], EITHER, SHUFFLED),
+    "pure": (Checker.two_counts, [*ALL, *FLOOD, "drop_probability"], EITHER, SHUFFLED),
+    "histogram": (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED),
+    "selection": (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED),
+    "vector-sum": (Checker.vector_sum, [*ALL, "levels", "blanket_probability", "cells"], ALIKE, SHUFFLED),
+    "central-discrete-laplace": (Checker.two_sided, ["p"], ALIKE, CENTRAL),
+    "central-discrete-gaussian": (Checker.two_sided, ["sigma"], ALIKE, CENTRAL),
+    "local-rr": (Checker.local_response, ["flip_probability"], ALIKE, LOCAL),
+    "labels": (Checker.labels, ["epsilon", "classes"], ALIKE, LOCAL),
 }
 
 
+def entry_of(given):
+    """Return a protocol's name, the values of its fields, and what is said of it."""
+    name = given.get("protocol") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name not in PROTOCOLS:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}.")
+    found = values(given, ["protocol"], ["instances", *PROTOCOLS[name][1], "window", "cuts"])
+    cells, cuts, honest = found.get("cells", [0]), found["cuts"], found.get("honest", 1)
+    if not 0 == cells[0] <= cells[-1] < honest <= found.get("users", 1) or max(cuts, default=0) >= found["instances"]:
+        raise ValueError("honest must be at most users, cells from 0 to honest - 1, and cuts less than instances.")
+    words = ", ".join(f"{field} {given[field]}" for field in ("protocol", *found) if type(given[field]) is not list)
+    return name, found, f"  {words}: {PROTOCOLS[name][-1]}"
+
+
 def checked(given):
-    """Return what an accepted certificate says in words, or raise Refused or Malformed."""
-    names = ["format", "epsilon", "delta", "together", "bits", "grid", "tail", "window"]
-    fields, typed = values(given, names)
-    if not isinstance(given["together"], list) or not given["together"] or fields["format"] != FORMAT:
-        raise Malformed(f"together must be a list that is not empty, and format {FORMAT!r}.")
-    if fields["tail"] > fields["bits"] + 64:
-        raise Malformed("tail must be at most bits + 64.")
-    grid, total = Grid(*(fields[name] for name in names[4:])), None
-    said = ["Accepted: " + ", ".join(typed.split(", ")[1:3]) + ", if one user's input is replaced by any other, for"]
-    for entry in given["together"]:
-        name = value("protocol", entry.get("protocol") if isinstance(entry, dict) else None)
-        make, own, seen = PROTOCOLS.get(name, (None, [], ""))
-        fields, typed = values(entry, ["protocol", "instances", *own, "window", "cuts"])
-        times, cuts = fields["instances"], fields["cuts"]
-        if make is None or (cuts and cuts[-1] >= times) or fields.get("honest", 0) > fields.get("users", 0):
-            raise Malformed("protocol must be a protocol, cuts less than instances, and honest at most users.")
-        factors = make(grid, fields["window"], **{name: fields[name] for name in own})
-        said.append(f"  {typed}: {seen}")
-        for mixed in (grid.mixes(measures, times, cuts) for measures in factors):
+    """Return what an accepted certificate says in words, or raise Refused or ValueError."""
+    claim = values(given, ["format", "together"], ["epsilon", "delta", "bits", "grid", "tail", "window"])
+    together, late = given["together"], claim["tail"] > claim["bits"] + 64
+    if given["format"] != FORMAT or not isinstance(together, list) or not together or late:
+        raise ValueError(f"format must be {FORMAT!r}, together a list of one or more, and tail at most bits + 64.")
+    said = [f"Accepted: epsilon {given['epsilon']}, delta {given['delta']}, if one user's input is replaced, for"]
+    grid, total = Checker(*(claim[name] for name in ("bits", "grid", "tail", "window"))), None
+    for name, entry, words in [*map(entry_of, together)]:  # all are read before any is computed
+        said.append(words)
+        for measures in factors(grid, name, entry["window"], entry):
+            mixed = grid.mixes(measures, entry["instances"], entry["cuts"])
             total = grid.product(total, mixed) if total else mixed
-    found = grid.delta(total, Fraction(given["epsilon"]))
-    if found > Fraction(given["delta"]) * grid.one:
+    found = grid.delta(total, claim["epsilon"])
+    if found > claim["delta"] * grid.one:
         raise Refused(f"delta is shown to be at most {Decimal(found) / grid.one:.4e} at this epsilon, no less.")
     return "\n".join(said)
 
@@ -443,7 +375,7 @@ def checked(given):
 def once(pairs):
     """Return an object, no name of which may occur twice."""
     if len(dict(pairs)) < len(pairs):
-        raise Malformed("A name occurs twice in an object.")
+        raise ValueError("A name occurs twice in an object.")
     return dict(pairs)
 
 
@@ -453,17 +385,15 @@ def main(path):
         with open(path, "rb") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise Malformed(f"It has more than {MOST_BYTES} bytes.")
+            raise ValueError(f"It has more than {MOST_BYTES} bytes.")
         # A number with a fraction or an exponent is a Decimal, which no field takes.
         given = json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)
         print(checked(given))
         return 0
-    except Refused as reason:
-        print(f"Refused: {reason}")
-        return 1
-    except (Malformed, OSError, ValueError, ArithmeticError, RecursionError) as reason:
-        print(f"Not a certificate: {reason}")
-        return 2
+    except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
+        refused = isinstance(reason, Refused)
+        print(f"{'Refused' if refused else 'Not a certificate'}: {reason}")
+        return 1 if refused else 2
 
 
 if __name__ == "__main__":

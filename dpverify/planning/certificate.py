@@ -8,7 +8,8 @@ from __future__ import annotations
 import importlib
 import json
 import math
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import reduce
@@ -27,6 +28,8 @@ __all__ = ["certificate", "certificate_of", "write_certificate"]
 checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyped: integers all through
 _NODES = 12_288
 """How many a window may have: twice as many take twice the time, and are a quarter as much too wide."""
+_MANY = 768
+"""From so many instances on there are more nodes, as each instance makes the measure wider by as much."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end."""
 _SLACK = 4e-3
@@ -35,11 +38,7 @@ _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
 _CELLS = 1300
-"""Into how many cells the datasets of randomized response are cut: one revealed user of so many costs .04 %."""
-_NEAR = 40
-"""To one of so many parts of the users the split of these into fewer and more ones is searched for."""
-_SAMPLED = 50
-"""By how many of the cells the split is chosen."""
+"""Into how many cells the datasets of randomized response are cut, at most."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
 Losses = list[tuple[float, float]]
@@ -95,7 +94,7 @@ def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Num
     found["bits"] = tail + 40
     try:
         return _completed(found, share)
-    except (checker.Refused, checker.Malformed) as reason:
+    except (checker.Refused, ValueError) as reason:
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
 
 
@@ -128,7 +127,8 @@ def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, 
 def write_certificate(path: str | Path, given: dict[str, Any]) -> None:
     """Write a certificate to a file that is whole, or not there."""
     with replaced(Path(path)) as name:
-        Path(name).write_text(json.dumps(given, indent=1) + "\n", encoding="ascii")
+        text = re.sub(r"\[[^][{}]*\]", lambda found: " ".join(found[0].split()), json.dumps(given, indent=1))
+        Path(name).write_text(text + "\n", encoding="ascii")
 
 
 def _typed(day: Day) -> dict[str, Any]:
@@ -139,19 +139,26 @@ def _typed(day: Day) -> dict[str, Any]:
         raise TypeError(
             f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)}, which have certificates."
         )
+    if name == "pure" and not protocol.drop_probability:
+        name = "3nb"  # the same law, and no decimal of the checker is 0
     shown: dict[str, Any] = {"protocol": name}
     for field in checker.PROTOCOLS[name][1]:
         if field == "honest":
             shown[field] = shown["users"] if day.honest is None else day.honest
-        elif field == "revealed":
-            spread = shown["honest"] if name == "rr" else 16 * math.isqrt(shown["honest"])
-            shown[field] = max(0, spread // (_CELLS if name == "rr" else _COINS) - 1)
-        elif field == "split":
-            shown[field] = shown["honest"] // 2
+        elif field == "cells":
+            shown[field] = [0] if name == "rr" else _coins(shown["honest"], protocol)
         else:
             value = getattr(protocol, field) if hasattr(protocol, field) else getattr(protocol.bitsum, field)
-            shown[field] = value if field in checker.WHOLE else repr(float(value))
+            shown[field] = value if checker.FIELDS[field][0] is checker.WHOLE else repr(float(value))
     return shown
+
+
+def _coins(honest: int, protocol: Any) -> list[int]:
+    """Return where the cells of a vector sum begin: those of the numbers of random reports that are likely."""
+    mean = 2 * protocol.blanket_probability / (protocol.levels + 1) * (honest - 1)
+    spread = 8 * math.sqrt(mean) + 8
+    low, high = max(0, math.floor(mean - spread)), min(honest, math.ceil(mean + spread))
+    return sorted({0, *range(low, high, max(1, (high - low) // _COINS))})
 
 
 def _reports(protocol: Any) -> int:
@@ -163,21 +170,21 @@ def _reports(protocol: Any) -> int:
     return int(protocol.sampled)
 
 
-def _factors(grid: Any, entry: dict[str, Any], window: Any, **others: int) -> list[list[Any]]:
-    """Return the measures of an entry, for each count that changes."""
-    make, own, _ = checker.PROTOCOLS[entry["protocol"]]
-    found: list[list[Any]] = make(grid, window, **{name: checker.value(name, entry[name]) for name in own} | others)
-    return found
+def _read(entry: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of an entry's fields, some of which are still to be found."""
+    fields: dict[str, Any] = checker.entry_of({"window": [0, 1], "cuts": []} | entry)[1]
+    return fields
 
 
 def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     """Add grid, windows and cuts, and the epsilon that they show."""
     entries = found["together"]
-    rough = checker.Grid(found["bits"], 1, found["tail"], (-checker.MOST_NODES, checker.MOST_NODES))
+    rough = checker.Checker(found["bits"], 1, found["tail"], (-checker.MOST_NODES, checker.MOST_NODES))
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
-    most = min(_NODES / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
+    nodes = _NODES * max(1.0, sum(entry["instances"] for entry in entries) / _MANY) ** 0.6
+    most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:
         raise CapacityError("No certificate is within reach: the losses are too large for the checker's nodes.")
@@ -186,13 +193,13 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         entry["window"] = [-reach, reach]
     low, high = (math.ceil(end * 2**grid) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
-    work = checker.Grid(found["bits"], grid, found["tail"], found["window"])
+    work = checker.Checker(found["bits"], grid, found["tail"], found["window"])
     parts = []
     for entry in entries:
         entry["cuts"] = []
-        if "split" in entry:
-            entry["split"] = _split(work, entry, found["delta"])
-        for measures in _factors(work, entry, entry["window"]):
+        if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS:
+            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]))
+        for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
             if len(measures) == 1:
                 parts.append(work.mixes(measures, entry["instances"], []))
             else:
@@ -207,24 +214,21 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
 
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
     """Return the losses of the pairs of one instance, and of their reverses if these are other ones."""
-    # A dataset at either end is enough to choose by.
-    few = {"revealed": max(entry["honest"] // 2, 1)} if "split" in entry else {}
+    make, own, how, _ = checker.PROTOCOLS[entry["protocol"]]
+    # Two datasets are enough to choose by.
+    few = {"cells": sorted({0, entry["honest"] // 2})} if how is checker.CELLS else {}
+    values, floor = _read(entry | few), grid.one >> grid.tail
+    blocks = make(grid, **{name: values[name] for name in own})
     seen: list[Losses] = []
-    floor = grid.one >> grid.tail
-
-    class Seen(checker.Grid):  # type: ignore[misc]
-        def measures(self, blocks: Iterable[Any], window: Any, both: bool = True) -> list[Any]:
-            sides: list[dict[int, float]] = [{}, {}]
-            for p, q in ((p, q) for block in blocks for _, p, _, q in block if min(p, q) > floor):
-                at = round(math.log(p / q) * _PARTS)
-                for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
-                    side[at] = side.get(at, 0.0) + mass
-            for sign, side in list(zip((1.0, -1.0), sides, strict=True))[: 1 + both]:
-                total = sum(side.values())
-                seen.append([(mass / total, sign * at / _PARTS) for at, mass in side.items()])
-            return [(0, [self.one], 0)] * (1 + both)
-
-    _factors(Seen(grid.bits, grid.grid, grid.tail, grid.window), entry, (0, 1), **few)
+    for pair in ([atoms] for _, atoms in blocks) if how is checker.CELLS else [blocks]:
+        sides: list[dict[int, float]] = [{}, {}]
+        for p, q in ((p, q) for atoms in pair for p, q in atoms if min(p, q) > floor):
+            at = round(math.log(p / q) * _PARTS)
+            for side, mass in zip(sides, (p / grid.one, q / grid.one), strict=True):
+                side[at] = side.get(at, 0.0) + mass
+        for sign, side in zip((1.0, -1.0), sides, strict=True):
+            total = sum(side.values())
+            seen.append([(mass / total, sign * at / _PARTS) for at, mass in side.items()])
     return seen
 
 
@@ -239,7 +243,7 @@ def _far(entries: Sequence[dict[str, Any]], losses: Sequence[list[Losses]], sign
     for power in range(-12, 24):
         t, total = 2.0 ** (power / 2), 0.0
         for entry, sides in zip(entries, losses, strict=True):
-            together = sum if checker.PROTOCOLS[entry["protocol"]][0] is checker.buckets else max
+            together = sum if checker.PROTOCOLS[entry["protocol"]][2] is checker.BOTH else max
             total += entry["instances"] * together(moment(side, t) for side in sides)
         best = min(best, (total - math.log(share)) / t)
     return best
@@ -255,29 +259,33 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _split(grid: Any, entry: dict[str, Any], delta: str) -> int:
-    """Return from how many ones on datasets are better dominated together: about where both parts are as bad."""
+def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
+    """Return where cells begin: each is as wide as to be below the chord of those at both ends, which are as bad.
+
+    Revealing a share of the users costs half of it in epsilon, so that the better end has room for a wide cell.
+    """
     honest: int = entry["honest"]
-    revealed, times = entry["revealed"], entry["instances"]
-    p = checker.value("flip_probability", entry["flip_probability"])
-    every = max(honest // (_SAMPLED * (revealed + 1)), 1) * (revealed + 1)
-    cells = {
-        ones: grid.measures([grid.response(p, ones, max(honest - 1 - ones - revealed, 0))], entry["window"], False)[0]
-        for ones in [*range(0, honest, every), (honest - 1) // (revealed + 1) * (revealed + 1)]
-    }
+    if honest <= _CELLS:
+        return [*range(honest)]
+    values, bad = _read(entry), []
+    for k in (0, honest - 1):
+        _, atoms = next(grid.responses(0, honest, values["flip_probability"], [k, k + 1][: honest - k]))
+        measure = grid.measures([atoms], entry["window"], False)[0]
+        bad.append(float(_least(grid, grid.power({1: measure}, entry["instances"]), delta)))
+    room = [2 * honest * (1 - one / max(bad)) for one in bad]
 
-    def shown(fewer: bool, split: int) -> float:
-        measure = grid.worst([cell for ones, cell in cells.items() if (ones < split) is fewer])
-        try:
-            return float(_least(grid, grid.power({1: measure}, times), Fraction(delta)))
-        except checker.Refused:
-            return math.inf
+    def cells(width: float) -> list[int]:
+        found, at = [], 0
+        while at < honest:
+            found.append(at)
+            at += max(1, int(width + room[0] + (room[1] - room[0]) * at / honest))
+        return found
 
-    low, high = honest // 2, honest - 1
-    while len(cells) > _SAMPLED // 2 and high - low > honest // _NEAR:
-        middle = (low + high) // 2
-        low, high = (middle, high) if shown(True, middle) < shown(False, middle) else (low, middle)
-    return low
+    narrow, wide = 0.0, float(honest)
+    while wide - narrow > 0.1:
+        width = (narrow + wide) / 2
+        narrow, wide = (narrow, width) if len(cells(width)) <= _CELLS else (width, wide)
+    return cells(wide)
 
 
 def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> tuple[list[int], Any]:

@@ -38,7 +38,10 @@ def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]
     people = {"users": users, "honest": honest}
     part = shape * honest / users
     if kind == "rr":
-        own = {"flip_probability": repr(q), "revealed": draw.randint(0, honest), "split": draw.randint(0, honest + 1)}
+        own = {
+            "flip_probability": repr(q),
+            "cells": [*range(0, honest, draw.randint(1, honest + 1))],
+        }
         return kind, people | own, brute.response(honest, q)
     if kind == "nb":
         return (
@@ -57,7 +60,7 @@ def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]
         return kind, people | {"shape": repr(shape), "p": repr(p)}, [brute.together(*one)]
     if kind == "vector-sum":
         levels = draw.randint(1, 2)
-        own = {"levels": levels, "blanket_probability": repr(p), "revealed": draw.randint(0, 3)}
+        own = {"levels": levels, "blanket_probability": repr(p), "cells": [*range(0, honest, draw.randint(1, 4))]}
         return kind, people | own, brute.report(honest, p, levels)[:-1]
     if kind == "local-rr":
         law = brute.np.array([1 - q, q])

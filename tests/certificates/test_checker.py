@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 from scipy import stats
@@ -93,9 +94,9 @@ def symmetric(pmf: np.ndarray) -> list[Pair]:
 AWAY = np.arange(-60.0, 61.0)
 KEEP, TELL = math.exp(1.5) / (math.exp(1.5) + 3), 1 / (math.exp(1.5) + 3)
 CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
-    "rr": (PEOPLE | {"flip_probability": "0.2", "revealed": 0, "split": 2}, response(5, 0.2)),
+    "rr": (PEOPLE | {"flip_probability": "0.2", "cells": [0, 1, 2, 3, 4]}, response(5, 0.2)),
     "rr, one honest": (
-        {"users": 5, "honest": 1, "flip_probability": "0.2", "revealed": 3, "split": 1},
+        {"users": 5, "honest": 1, "flip_probability": "0.2", "cells": [0]},
         response(1, 0.2),
     ),
     "nb": (PEOPLE | {"shape": "2.5", "p": "0.7"}, both(shifted(negative_binomial(2.5, 0.7)))),
@@ -103,12 +104,16 @@ CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "nb, in part": (PEOPLE | {"honest": 3, "shape": "5", "p": "0.7"}, both(shifted(negative_binomial(3, 0.7)))),
     "poisson": (PEOPLE | {"mean": "3.5"}, both(shifted(stats.poisson(3.5).pmf(np.arange(60))))),
     "3nb": (PEOPLE | FLOOD, two_counts(2, 0.6, 1.5, 0.7)),
+    "3nb, in part": (
+        {"users": 5, "honest": 3, "shape": "3", "p": "0.6", "flood_shape": "2.5", "flood_p": "0.7"},
+        two_counts(1.8, 0.6, 1.5, 0.7),
+    ),
     "pure": (PEOPLE | FLOOD | {"drop_probability": "0.1"}, two_counts(2, 0.6, 1.5, 0.7, 0.1)),
     "histogram": (PEOPLE | {"shape": "4", "p": "0.7"}, [together(*both(shifted(negative_binomial(4, 0.7, 60))))]),
     "central-discrete-laplace": ({"p": "0.6"}, symmetric(0.6 ** np.abs(AWAY))),
     "central-discrete-gaussian": ({"sigma": "2"}, symmetric(np.exp(-(AWAY**2) / 8))),
     "local-rr": ({"flip_probability": "0.2"}, [(np.array([0.8, 0.2]), np.array([0.2, 0.8]))]),
-    "vector-sum": (PEOPLE | {"levels": 2, "blanket_probability": "0.6", "revealed": 0}, report(5, 0.6, 2)),
+    "vector-sum": (PEOPLE | {"levels": 2, "blanket_probability": "0.6", "cells": [0, 1, 2, 3, 4]}, report(5, 0.6, 2)),
     "labels": (
         {"epsilon": "1.5", "classes": 4},
         [(np.array([KEEP, TELL, 2 * TELL]), np.array([TELL, KEEP, 2 * TELL]))],
@@ -159,7 +164,7 @@ def test_what_is_accepted_is_true_for_every_mix_and_hardly_more_is_refused(name:
 
 def test_revealing_users_costs_and_covers_all_datasets() -> None:
     hidden, revealed = given("rr", 1, 0.7, 1.0, []), given("rr", 1, 0.7, 1.0, [])
-    revealed["together"][0]["revealed"] = 2
+    revealed["together"][0]["cells"] = [0, 3]
     worst = max(divergence(pair, 0.7) for pair in CASES["rr"][1])
     for delta, certificate, right in ((1.01 * worst, hidden, True), (1.01 * worst, revealed, False)):
         assert accepted(certificate | {"delta": repr(delta)}) is right
@@ -213,9 +218,9 @@ def test_an_entry_has_its_own_fields_and_no_others(field: str) -> None:
         certificate = copy.deepcopy(given("poisson", 2, 0.7, 0.9, []))
         entry = certificate["together"][0]
         entry.pop(field) if change == "missing" else entry.update({field + "x": 1})
-        with pytest.raises(checker.Malformed):
+        with pytest.raises(ValueError, match="exactly these fields"):
             checker.checked(certificate)
-    with pytest.raises(checker.Malformed):
+    with pytest.raises(ValueError, match="cuts less than instances"):
         checker.checked(given("poisson", 2, 0.7, 0.9, [2]))
 
 
@@ -249,3 +254,43 @@ def test_it_runs_alone_on_the_standard_library(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-I", "-S", copied, file], capture_output=True, text=True, check=True)
     assert run.stdout.startswith("Accepted: epsilon 0.7, delta 0.9")
     assert "float" not in Path(checker.__file__).read_text().replace("floating", "").replace("parse_float", "")
+
+
+def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs/certificates/schema.json").read_text())
+    known, limits = schema["$defs"], checker.FIELDS
+    assert known.keys() == {"decimal", *limits}
+    for name, (kind, low, high, *sizes) in limits.items():
+        shown = known[name]
+        if kind is checker.DECIMAL:
+            assert shown == {"$ref": "#/$defs/decimal", "description": f"in ({low}, {high})"}
+            continue
+        assert [shown[end] for end in ("minItems", "maxItems") if sizes] == sizes
+        whole = shown["items"] if sizes else shown
+        assert (whole["type"], whole["minimum"], whole["maximum"]) == ("integer", low, high)
+    assert known["decimal"]["pattern"] == f"^{checker.TYPED.__self__.pattern}$"
+    entries = schema["properties"]["together"]["items"]["oneOf"]
+    assert schema["properties"]["format"]["const"] == checker.FORMAT
+    assert [entry["properties"]["protocol"]["const"] for entry in entries] == [*checker.PROTOCOLS]
+    shared = {"protocol", "instances", "window", "cuts"}
+    for entry, (_, own, *_) in zip(entries, checker.PROTOCOLS.values(), strict=True):
+        assert set(entry["properties"]) == {*own, *shared}
+    for fields in (schema, *entries):
+        assert fields["additionalProperties"] is False
+        assert fields["required"] == [*fields["properties"]]
+        for name, field in fields["properties"].items():
+            assert name in ("format", "protocol", "together") or field == {"$ref": f"#/$defs/{name}"}
+    validator = jsonschema.Draft202012Validator(schema)
+    for name in CASES:
+        assert validator.is_valid(given(name, 1, 0.7, 0.1, []))
+    for change in MALFORMED:  # what follows from two fields, or from their order, is beyond a schema
+        if isinstance(change, dict) and change and change not in ({"tail": 165}, {"bits": 96.0}, {"window": [5, 5]}):
+            assert not validator.is_valid(given("poisson", 1, 0.7, 0.9, []) | change) or change.keys() == {"delta"}
+
+
+@pytest.mark.parametrize("name", ["readme", "poisson"])
+def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
+    certificate = json.loads((Path(__file__).parents[2] / f"docs/certificates/{name}.json").read_text())
+    assert checker.checked(certificate).startswith("Accepted: ")
+    with pytest.raises(checker.Refused):
+        checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})

@@ -17,8 +17,9 @@ import mpmath
 import pytest
 
 from dpverify.planning.certificate import checker
+from tests.certificates import test_checker as brute
 
-Atom = tuple[int, int, int, int]
+Atom = tuple[int, int]
 SOURCE = Path(checker.__file__).read_text(encoding="utf-8")
 
 
@@ -37,7 +38,7 @@ def profile(grid: Any, measure: Any, a: Fraction) -> Fraction:
 
 
 def truth(atoms: Iterable[Atom], lost: int, a: Fraction) -> Fraction:
-    return lost + sum((max(Fraction(0), p - a * q) for p, _, _, q in atoms), Fraction(0))
+    return lost + sum((max(Fraction(0), p - a * q) for p, q in atoms), Fraction(0))
 
 
 def near(draw: random.Random, grid: Any, low: int, high: int) -> list[Fraction]:
@@ -46,50 +47,61 @@ def near(draw: random.Random, grid: Any, low: int, high: int) -> list[Fraction]:
     return [Fraction(0), *nodes, *((one + other) / 2 for one, other in itertools.pairwise(nodes))]
 
 
-def bounded(law: Sequence[Sequence[int]], truths: Iterable[Any], one: int) -> bool:
-    return all(down <= exact(p * one) <= up for up, down, p in zip(law[0], law[1], truths, strict=False))
+def below(law: Sequence[int], truths: Iterable[Any], one: int) -> bool:
+    """Whether these are lower bounds, not by more than two units and the share of the law that is not listed."""
+    return all(low <= exact(p * one) < low * (1 + Fraction(1, 2**16)) + 2 for low, p in zip(law, truths, strict=False))
 
 
 def checks(module: Any) -> Iterator[tuple[str, bool]]:
     """Yield each bound by name, and whether it holds."""
     draw = random.Random(3)
-    grid = module.Grid(32, 4, 20, (-20, 20))
+    grid = module.Checker(32, 4, 20, (-20, 20))
     one, base = grid.one, Fraction(grid.top, grid.bottom)
     yield "node", all(grid.node(k) <= base**k * one for k in range(-60, 61))
-    listed, rest = grid.branch([(2, 2, 3)] * 90)
+    third = [(2, 2, 3)] * 90
+    law, before = grid.law(third[:1], third)
+    sharp = [Fraction(2, 11), *(Fraction(3, 11) * Fraction(2, 3) ** i for i in range(len(law) - 1))]
+    yield "law", before == 1 and len(law) > 30
+    yield "law", all(low <= p * one < low * (1 + Fraction(1, 2**16)) + 2 for p, low in zip(sharp, law, strict=True))
+    # Probabilities that are below a whole number of units by 2^-80 of one: the first's, and the second's.
+    half, most = one // 2, one - one // 2 << 80
+    yield "sum", grid.law([], [(most + 1, most + 1, (half << 80) - 1)])[0][0] == half - 1
+    yield "value", grid.law([], [(most - 1, most - 1, (half << 80) + 1)])[0][1] == one - half - 1
+    # Of a support that ends, with ratios that are enclosed, not known: lower bounds of f over an upper one of the sum.
     scale = 1 << grid.bits + 64
-    yield "branch", all(down <= Fraction(2, 3) ** (i + 1) * scale <= up for i, (up, down) in enumerate(listed))
-    yield "rest", rest >= 2 * Fraction(2, 3) ** len(listed) * scale
+    up, down = module.over(scale * 3, 7), scale * 2 // 7
+    total = scale + up + module.over(up * 2, 7)
+    enclosed = [(f << grid.bits) // total for f in (scale, down, down // 7)]
+    yield "enclosed", grid.law([], [(2, 3, 7), (1, 2, 7)]) == (enclosed, 0)
+    yield "enclosed", grid.law([(2, 3, 7), (1, 2, 7)], []) == (enclosed[::-1], 2)
     with mpmath.workdps(80):
         for x in (Fraction(1, 7), Fraction(3), Fraction(40), Fraction(0)):
             least, most = grid.exponential(x)
             e = exact(mpmath.exp(mpmath.mpf(x.numerator) / x.denominator) * one)
             yield "exponential", least <= e <= most and most - least < 4
         for c in (Fraction(1, 2), Fraction(7, 2), Fraction(30)):
-            *law, first = grid.counts("poisson", c)
+            law, first = grid.counts(c)
             mean = mpmath.mpf(c.numerator) / c.denominator
             yield (
                 "poisson",
-                bounded(
-                    law, (mpmath.exp(-mean) * mean**y / mpmath.factorial(y) for y in range(first, first + 999)), one
-                ),
+                below(law, (mpmath.exp(-mean) * mean**y / mpmath.factorial(y) for y in range(first, first + 999)), one),
             )
         for r, p in (
             (Fraction(1, 2), Fraction(3, 5)),
             (Fraction(5, 2), Fraction(4, 5)),
             (Fraction(9), Fraction(1, 10)),
         ):
-            *law, first = grid.counts("nb", r, p)
+            law, first = grid.counts(r * p, p)
             size, ratio = mpmath.mpf(r.numerator) / r.denominator, mpmath.mpf(p.numerator) / p.denominator
             pmf = (
                 mpmath.gamma(size + y) / mpmath.gamma(size) / mpmath.factorial(y) * (1 - ratio) ** size * ratio**y
-                for y in range(first, first + len(law[0]))
+                for y in range(first, first + len(law))
             )
-            yield "nb", bounded(law, pmf, one)
-        *law, first = grid.counts("binomial", Fraction(80), Fraction(1, 3))
+            yield "nb", below(law, pmf, one)
+        law, first = grid.counts(Fraction(40), Fraction(-1, 2))
         yield (
             "binomial",
-            bounded(
+            below(
                 law,
                 (mpmath.binomial(80, y) * mpmath.mpf(2) ** (80 - y) / mpmath.mpf(3) ** 80 for y in range(first, 81)),
                 one,
@@ -104,18 +116,18 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
             ),
         )
     for _ in range(2):
-        total = [[draw.randint(1, one // 12) for _ in range(10)] for _ in range(2)]
-        atoms = [(p, p - p // 9, q, q - q // 9) for p, q in zip(*total, strict=True)]
+        atoms = [(draw.randint(1, one // 12), draw.randint(1, one // 12)) for _ in range(10)]
         for window in ((-40, 40), (-6, 6), (3, 9)):
-            found = grid.measures([atoms], window)
-            for pair, measure in zip((atoms, [(c, d, a, b) for a, b, c, d in atoms]), found, strict=True):
-                lost = one - sum(atom[1] for atom in pair)
+            found = grid.measures([atoms[:4], atoms[4:]], window)
+            for pair, measure in zip((atoms, [(q, p) for p, q in atoms]), found, strict=True):
+                lost = one - sum(p for p, _ in pair)
                 points = near(draw, grid, -42, 42)
                 yield "measures", all(profile(grid, measure, a) >= truth(pair, lost, a) for a in points)
         # Masses as of measures, at random: heights, the worst, the product and delta are of what they stand for.
         some = [
             (-5 + i, [draw.randint(0, one // 40) for _ in range(9)], draw.randint(0, one // 1000)) for i in range(2)
         ]
+        raised = [draw.randint(0, one // 30) for _ in range(9)], draw.randint(0, one // 900)
         heights = [grid.heights(measure) for measure in some]
         for measure, listed in zip(some, heights, strict=True):
             nodes = range(measure[0] + len(measure[1]) - 1, measure[0] - 1, -1)
@@ -123,39 +135,69 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
         worst, points = grid.worst(some), near(draw, grid, -8, 8)
         yield "worst", all(profile(grid, worst, a) >= max(profile(grid, m, a) for m in some) for a in points[1:])
         yield "worst at 0", profile(grid, worst, Fraction(0)) >= one
+        cells = [(Fraction(0), some[0]), (Fraction(1), (-5, *some[1][1:])), (Fraction(1, 3), (-5, *raised))]
+        low, high = grid.chord(-5, iter(cells))
+        for share, measure in cells:
+            between = ((1 - share) * profile(grid, low, a) + share * profile(grid, high, a) for a in points[1:])
+            yield "chord", all(g >= profile(grid, measure, a) for g, a in zip(between, points[1:], strict=True))
+        yield "chord at 0", min(profile(grid, end, Fraction(0)) for end in (low, high)) >= one
         for window in ((-20, 20), (-7, 3), (0, 20)):
-            small = module.Grid(32, 4, 20, window)
+            small = module.Checker(32, 4, 20, window)
             together = small.product(*some)
             yield (
                 "product",
                 all(profile(grid, together, a) * one >= joint(grid, some, a) for a in near(draw, grid, -12, 12)),
+            )
+        wide = module.Checker(32, 4, 20, (-60, 60))
+        full = [grid.worst([measure]) for measure in some]  # of at least all mass, as what dominates a pair has
+        powers = [[(0, [one], 0)] for _ in full]  # exactly, over one to the number of factors
+        for measure, found in zip(full, powers, strict=True):
+            for _ in range(3):
+                found.append(both(found[-1], measure))
+        yield (
+            "power",
+            all(
+                profile(grid, wide.power({1: m}, 3), a) * one**3 >= profile(grid, found[3], a)
+                for m, found in zip(full, powers, strict=True)
+                for a in points
+            ),
+        )
+        every = [both(powers[0][j], powers[1][3 - j]) for j in range(4)]
+        for cuts, order in itertools.product(([1], [2], [1, 2]), (1, -1)):
+            mixed = wide.mixes(full[::order], 3, cuts)
+            yield (
+                "mixes",
+                all(profile(grid, mixed, a) * one**4 >= profile(grid, mix, a) for mix in every for a in points[1:]),
             )
         epsilon = Fraction(draw.randint(0, 300), 1000)
         with mpmath.workdps(60):
             point = exact(mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator))
         for measure in (some[0], (8, [9 * one], 0)):
             yield "delta", grid.delta(measure, epsilon) >= profile(grid, measure, point)
-        share, sharp = Fraction(draw.randint(1, 98), 99), [(a, a, c, c) for a, _, c, _ in atoms]
-        for (p1, p0, q1, q0), (a, _, c, _) in zip(grid.mixed(sharp, share), sharp, strict=True):
-            x, y = (1 - share) * a + share * c, share * a + (1 - share) * c
-            yield "mixed", p0 <= x <= p1 and q0 <= y <= q1
-        for (p1, p0, q1, q0), (a, _, c, _) in zip(grid.scaled(sharp, share, share), sharp, strict=True):
-            yield "scaled", p0 <= share * a <= p1 and q0 <= share * c <= q1
-    own, flood = ([one // 3, one // 5, one // 7 + 1],) * 2, ([one // 2 + 1, one // 9],) * 2
-    found = sorted(atom for block in grid.two_counts((*own, 0), (*flood, 0), Fraction(1, 9)) for atom in block)
+        share = Fraction(draw.randint(1, 98), 99)
+        law = [a for a, _ in atoms]
+        for (p0, q0), a, c in zip(grid.moved(law, share), [0, *law], [*law, 0], strict=True):
+            yield "moved", 0 <= (1 - share) * a + share * c - p0 < 1 and 0 <= share * a + (1 - share) * c - q0 < 1
+        yield "moved", grid.moved(law) == list(zip([0, *law], [*law, 0], strict=True))
+    order = [share for share, _ in grid.responses(12, 12, Fraction(1, 5), [0, 3, 4, 7])]
+    yield "cells", order == [0, 1, Fraction(3, 11), Fraction(4, 9)]
+    own, flood = [one // 3, one // 5, one // 7], [one // 2, one // 9]
+    found = sorted(atom for block in of_lists(module, own, flood) for atom in block)
     views: dict[tuple[int, int], list[Fraction]] = {}
     for x, side in ((1, 0), (0, 1)):
-        for i, a in enumerate(own[0]):
-            for j, b in enumerate(own[0]):
-                for z, c in enumerate(flood[0]):
+        for i, a in enumerate(own):
+            for j, b in enumerate(own):
+                for z, c in enumerate(flood):
                     views.setdefault((x + i + z, j + z), [Fraction(0)] * 2)[side] += Fraction(a * b * c, one**2)
     exactly = sorted((Fraction(8, 9) * p + Fraction(1, 9) * q, q) for p, q in views.values())
     yield (
         "two counts",
         len(found) == len(exactly)
-        and all(a[1] <= p <= a[0] and a[3] <= q <= a[2] for a, (p, q) in zip(found, exactly, strict=True)),
+        and all(0 <= p - a < 5 and 0 <= q - b < 5 for (a, b), (p, q) in zip(found, exactly, strict=True)),
     )
-    atoms = grid.response(Fraction(1, 5), 4, 5)
+    share, atoms = next(itertools.islice(grid.responses(12, 12, Fraction(1, 5), [0, 4, 7]), 2, None))
+    yield "share", share == Fraction(4, 9)
+    atoms = [atom for atom in atoms if any(atom)]
     law = [Fraction(1)]
     for flip in [Fraction(4, 5)] * 4 + [Fraction(1, 5)] * 5:
         law = [a * (1 - flip) + b * flip for a, b in zip([*law, Fraction(0)], [Fraction(0), *law], strict=True)]
@@ -164,10 +206,56 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
         "response",
         len(atoms) == 11
         and all(
-            p0 <= (a * 4 + b) * one / 5 <= p1 and q0 <= (a + b * 4) * one / 5 <= q1
-            for (p1, p0, q1, q0), (a, b) in zip(atoms, sides, strict=True)
+            0 <= (a * 4 + b) * one / 5 - p < 9 and 0 <= (a + b * 4) * one / 5 - q < 9
+            for (p, q), (a, b) in zip(atoms, sides, strict=True)
         ),
     )
+
+
+def both(one: Any, other: Any) -> Any:
+    """Return the product of two measures, exactly."""
+    (first, ours, lost), (second, theirs, gone) = one, other
+    masses = [0] * (len(ours) + len(theirs) - 1)
+    for (i, m), (j, n) in itertools.product(enumerate(ours), enumerate(theirs)):
+        masses[i + j] += m * n
+    return first + second, masses, lost * (sum(theirs) + gone) + gone * sum(ours)
+
+
+def claims(module: Any) -> Iterator[tuple[str, bool]]:
+    """Yield whether claims that are not true, if by little, are refused."""
+    for name, (_, pairs) in brute.CASES.items():
+        instances = 1 if name == "histogram" or len(pairs[0][0]) > 1000 else 2
+        mixes = itertools.combinations_with_replacement(pairs, instances)
+        worst = max(brute.divergence(mix[0] if instances == 1 else brute.together(*mix), 0.7) for mix in mixes)
+        yield name, refused(module, brute.given(name, instances, 0.7, 0.9995 * worst, [1] if instances == 2 else []))
+    several = brute.given("poisson", 1, 0.7, 1.0, [])
+    several["together"] += brute.given("nb", 1, 0.7, 1.0, [])["together"]
+    for one, other in (several["together"], several["together"][::-1]):
+        pairs = itertools.product(brute.CASES[one["protocol"]][1], brute.CASES[other["protocol"]][1])
+        worst = max(brute.divergence(brute.together(*pair), 0.7) for pair in pairs)
+        yield "several", refused(module, several | {"together": [one, other], "delta": repr(0.9995 * worst)})
+
+
+def refused(module: Any, certificate: Any) -> bool:
+    try:
+        module.checked(certificate)
+    except module.Refused:
+        return True
+    return False
+
+
+def of_lists(module: Any, own: list[int], flood: list[int]) -> Iterator[list[Atom]]:
+    """Return the atoms of two counts whose noise has these laws, with one of nine ones dropped."""
+    lists = iter([(own, 0), (flood, 0)])
+
+    class Listed(module.Checker):  # type: ignore[misc]
+        def counts(self, *_: Any) -> Any:
+            return next(lists)
+
+    grid = Listed(32, 4, 20, (-20, 20))
+    half = Fraction(1, 2)
+    found: Iterator[list[Atom]] = grid.two_counts(1, 1, half, half, half, half, Fraction(1, 9))
+    return found
 
 
 def joint(grid: Any, measures: Sequence[Any], a: Fraction) -> Fraction:
@@ -182,47 +270,96 @@ def joint(grid: Any, measures: Sequence[Any], a: Fraction) -> Fraction:
 
 MUTANTS: list[tuple[str, str]] = [
     ("return -(-numerator // denominator)", "return numerator // denominator"),
-    ("last + (last >> self.grid) if", "last + (last >> self.grid) + 1 if"),
-    (
-        "last * self.bottom // self.top)\n        return powers",
-        "over(last * self.bottom, self.top))\n        return powers",
-    ),
-    ("[(0, 3, 1), [0]", "[(0, 2, 1), [0]"),
-    ("lost, k = lost + p, last", "k = last"),
-    ("[0] * len(nodes), self.one], [(2", "[0] * len(nodes), 0], [(2"),
+    ("(powers[-1] >> self.grid) if", "(powers[-1] >> self.grid) + 1 if"),
+    ("powers[-1] * self.bottom // self.top", "over(powers[-1] * self.bottom, self.top)"),
+    ("if scaled <= nodes[k] * q:", "if True:"),
+    ("[0] * len(nodes), self.one] for", "[0] * len(nodes), 0] for"),
     (
         "min(p, over((scaled - nodes[k - 1] * q) * self.top, self.one))",
         "(scaled - nodes[k - 1] * q) * self.top // self.one",
     ),
     ("masses[k - 1] += p - upper", "masses[k - 1] += 0"),
     ("(weighted + mass) * self.bottom // self.top", "over((weighted + mass) * self.bottom, self.top) + 1"),
-    ("carried = over(weighted * self.bottom, self.top)", "carried = weighted * self.bottom // self.top - 1"),
-    ("max(0, self.one - total), *reversed", "0, *reversed"),
+    ("total + over(weighted * self.bottom, self.top))", "total + weighted * self.bottom // self.top - 1)"),
+    ("max(0, self.one - total), *masses", "0, *masses"),
     ("infinite = lost * (sum(theirs) + gone) + gone * sum(ours)", "infinite = lost * sum(theirs) + gone * sum(ours)"),
     ("gone * sum(ours) + sum(masses[above:])", "gone * sum(ours)"),
     ("kept[0] += sum(masses[: min(below, above)])", "pass"),
     ("[over(mass, self.one) for mass in kept]", "[mass // self.one for mass in kept]"),
     ("over(infinite, self.one)\n\n    def power", "infinite // self.one\n\n    def power"),
-    ("return infinite + over(total, self.one)", "return infinite + total // self.one"),
+    ("return infinite + over(sum(kept), self.one)", "return infinite + sum(kept) // self.one"),
     ("(total >> 2000) + 2", "(total >> 2000)"),
     ("up, down = over(up * most, denominator)", "up, down = up * most // denominator"),
+    ("total += up", "total += down"),
     ("down * least // denominator\n", "over(down * least, denominator)\n"),
-    ("return found, over(up * rest.numerator, rest.denominator - rest.numerator)", "return found, 0"),
-    ("[over(up << self.bits, least) for", "[(up << self.bits) // least for"),
-    ("[(down << self.bits) // most for", "[over(down << self.bits, most) for"),
-    ('p if kind == "nb" else 0', "0"),
-    ("most += 1\n", "most -= 1\n"),
+    ("total += over(up * rest.numerator, rest.denominator - rest.numerator)", "pass"),
+    ("[(f << self.bits) // total for", "[over(f << self.bits, total) for"),
+    ("start = total = 1 << self.bits + 64", "start, total = 1 << self.bits + 64, 0"),
+    ("self.law(left, right, b)", "self.law(left, right, 0)"),
+    ("self.one**2 // low + 1", "self.one**2 // low - 1"),
     ("least, most = least * steps[0] >> self.bits", "least, most = (least * steps[0] >> self.bits) + 1"),
     ("over(most * steps[1], self.one)", "most * steps[1] // self.one"),
-    ("(over(a * u, v), b * w // x", "(a * u // v, b * w // x"),
-    ("b * w // x, over(c * u, v), d * w // x)", "over(b * w, x), over(c * u, v), d * w // x)"),
-    ("(over(v * a + u * c, w), (v * b", "((v * a + u * c) // w, (v * b"),
-    ("(v * b + u * d) // w, over(u * a", "over(v * b + u * d, w), over(u * a"),
-    ("(over((w - u) * (a + 1) + u * (c + 1), w)", "(over((w - u) * a + u * c, w)"),
-    ("(a * b >> self.bits) + 1 - i", "(a * b >> self.bits)"),
-    ("[over(m, self.one) for m in up]", "[m >> self.bits for m in up]"),
-    ("[m >> self.bits for m in down]", "[over(m, self.one) for m in down]"),
+    ("(((w - u) * a + u * b) // w,", "(over((w - u) * a + u * b, w),"),
+    ("(u * a + (w - u) * b) // w)", "over(u * a + (w - u) * b, w))"),
+    ("over(w * height - (w - u) * one - u * other, w)", "(w * height - (w - u) * one - u * other) // w"),
+    ("*map(add, end, lift)", "*end"),
+    ("(((w - u) * a + u * c) // w, c)", "(over((w - u) * a + u * c, w), c)"),
+    ("a * b >> self.bits for", "over(a * b, self.one) for"),
+    ("digits]) >> shift for", "digits]) + 2**shift - 1 >> shift for"),
 ]
+
+
+WRONG: list[tuple[str, str]] = [
+    ("[[measure] for measure in found] if how is BOTH", "[found[:1]] if how is BOTH"),
+    ("[[measure] for measure in found] if how is BOTH", "[found[1:]] if how is BOTH"),
+    ("if how is BOTH else [found]", "if how is BOTH else [found[:1]]"),
+    ("for _ in range(1 + both)", "for _ in range(1)"),
+    ("atoms = [(q, p) for p, q in atoms]", "pass"),
+    ("(shape * p + mean) * honest / users", "(shape * p + mean)"),
+    ("self.counts(shape * p * honest / users, p)", "self.counts(shape * p, p)"),
+    ("self.counts(flood_shape * flood_p * honest / users, flood_p)", "self.counts(flood_shape * flood_p, flood_p)"),
+    ("(((w - u) * a + u * c) // w, c)", "((u * a + (w - u) * c) // w, c)"),
+    ("self.counts(Fraction(low), Fraction(-1))", "self.counts(Fraction(high), Fraction(-1))"),
+    ("self.counts((honest - 1) * odds, -odds)", "self.counts(honest * odds, -odds)"),
+    ("for coin in coins], wrong / told)", "for coin in coins], 2 * wrong / told)"),
+    ("((classes - 2) * other,) * 2", "((classes - 1) * other,) * 2"),
+    ("yield self.moved([self.one], flip_probability)", "yield self.moved([self.one], 2 * flip_probability)"),
+    ("self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
+    ("repeat((p.numerator, *p.as_integer_ratio()))", "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))"),
+    ('grid.mixes(measures, entry["instances"]', "grid.mixes(measures, 1"),
+    ("total = grid.product(total, mixed) if total else mixed", "total = mixed"),
+    ("total = grid.product(total, mixed) if total else mixed", "total = total or mixed"),
+    ("if found > claim", "if found > 2 * claim"),
+]
+"""What would let a claim pass that is not true, beyond roundings: a direction, a bucket, a cell, an entry left out."""
+STRUCTURE: list[tuple[str, str]] = [
+    ("(powers[-1] >> self.grid) if", "(powers[-1] >> self.grid - 1) if"),
+    ("if k else p  # top", "if False else p // 2  # top"),
+    ("[0] * (at - low) + kept + [0] * (high - at - len(kept))", "kept + [0] * (high - low - len(kept))"),
+    ("*map(max, repeat(0), *map", "*map(min, repeat(1 << 32), *map"),
+    ("islice(cells, 2)], repeat(0)", "islice(cells, 3)][:2], repeat(0)"),
+    ("w * height - (w - u) * one - u * other", "w * height - u * one - (w - u) * other"),
+    ("w * height - (w - u) * one - u * other", "w * height - w * one - w * other"),
+    ("return min(low, self.window[1]), [over", "return min(first, self.window[1]), [over"),
+    ("self.power(known, times - part))", "self.power(known, part))"),
+    ("part = times // 2 if 2 * most <= times else most", "part = 1; times = 2"),
+    ("(*measures, self.worst(measures))", "(*measures, measures[0])"),
+    ("(*measures, self.worst(measures))", "(*measures, measures[1])"),
+    ("pairwise([0, *cuts, times])", "pairwise([0, *cuts])"),
+    ("pairwise([0, *cuts, times])", "pairwise([*cuts, times])"),
+    ("(low, times - high, high - low)", "(high, times - high, 0)"),
+    ("(low, times - high, high - low)", "(low, times - low, 0)"),
+    ("enumerate(masses, first)", "enumerate(masses, first - 1)"),
+    ("spans[:1] + spans[-1:] + spans[1:-1]", "spans[:1] + spans[-1:] + spans[2:-1]"),
+    ("spans[:1] + spans[-1:] + spans[1:-1]", "spans"),
+    ("self.counts((honest - high) * odds, -odds)", "self.counts((honest - low) * odds, -odds)"),
+    ("c + d * y, c + d * y, m * (y + 1)", "c + d * y, c + d * y, m * (y + 2)"),
+    ("(m * (y + 1), m * (y + 1), c + d * y)", "(m * (y + 1), m * (y + 1), c + d * y + d)"),
+    ("([0, *far], near)", "(far, near)"),
+    ("for d in range(len(own)))", "for d in range(1, len(own)))"),
+    ("chain((self.multiplied", "chain([[]], (self.multiplied"),
+]
+"""What `checks` sees, and is no rounding: a node, a window, a block of mixes or a difference of counts left out."""
 
 
 def module_of(source: str) -> Any:
@@ -241,3 +378,19 @@ def test_every_bound_of_the_checker_holds_against_exact_numbers() -> None:
 def test_every_charge_is_needed(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
     assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
+
+
+@pytest.mark.parametrize(("line", "mutated"), STRUCTURE, ids=[mutated[:40] for _, mutated in STRUCTURE])
+def test_every_part_is_needed(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
+
+
+@pytest.mark.parametrize(("line", "mutated"), WRONG, ids=[mutated[:40] for _, mutated in WRONG])
+def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(holds for _, holds in claims(module_of(SOURCE.replace(line, mutated))))
+
+
+def test_false_claims_are_refused() -> None:
+    assert all(holds for _, holds in claims(checker))

@@ -53,7 +53,7 @@ def test_a_plan_and_a_ledger_write_certificates_of_what_they_print(
     assert ", above the " in capsys.readouterr().err
     assert main(["check", str(file)]) == 0
     assert "poisson, instances 2," in (said := capsys.readouterr().out)
-    assert "rr, instances 2, users 60, honest 60, flip_probability 0.3, revealed 0, " in said
+    assert "rr, instances 2, users 60, honest 60, flip_probability 0.3:" in said
     file.unlink()
     main(["spent", str(tmp_path / "other.jsonl"), "--new", "--epsilon", "3", "--delta", "1e-5"])
     spend[-1] = str(tmp_path / "other.jsonl")
