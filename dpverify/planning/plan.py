@@ -101,7 +101,7 @@ class PlanRow(Drawn):
         Its epsilon is the least that can be shown, and may be slightly above the plan's. Raises as
         `dpverify.planning.result.AccountResult.certificate` does.
         """
-        from dpverify.planning.certificate import certificate_of
+        from dpverify.planning.contours.contour_certificate import certificate_of
 
         runs = [(self.protocol, self.change.instances, self.honest)]
         return certificate_of(runs, self.change, self.guarantee.threat_model, typed(self.guarantee.delta))

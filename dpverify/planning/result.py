@@ -92,14 +92,15 @@ class AccountResult(Drawn):
     def certificate(self) -> dict[str, Any]:
         """Return a proof of the epsilon at this delta that `dpverify check` can check, slightly above `epsilon`.
 
-        See `dpverify.planning.certificate.certificate`, and `write_certificate` there.
+        See `dpverify.planning.certificate.certificate`, and `write_certificate` there, and of joint changes, or where
+        it shows more, `dpverify.planning.contours.contour_certificate.contour_certificate`.
 
         Raises
         ------
         TypeError, ValueError
             For a protocol, a threat model or a change that has none, or if epsilon was what was given.
         """
-        from dpverify.planning.certificate import certificate_of
+        from dpverify.planning.contours.contour_certificate import certificate_of
 
         if self.asked != "delta":
             raise ValueError(f"epsilon={float(self.at)!r} must be omitted: certificates are of a delta that is given.")

@@ -96,8 +96,6 @@ def test_results_of_something_else_have_none() -> None:
     days = [(Poisson(400, 40.0), 3)]
     with refused("at_most=2"):
         account(days, delta=1e-5, at_most=2).certificate()
-    with refused("squared_change=1.5"):
-        account(Poisson(400, 40.0), instances=4, squared_change=1.5, delta=1e-5).certificate()
     with refused("epsilon=0.5"):
         account(Poisson(400, 40.0), epsilon=0.5).certificate()
     with refused("threat_model='model'"):

@@ -13,14 +13,22 @@ __all__ = ["register"]
 def check(
     certificate: Annotated[Path, typer.Argument(help="The file, as `dpverify account --certificate` writes it.")],
 ) -> None:
-    """Accept or refuse a certificate with integers alone.
+    """Accept or refuse a certificate with integers alone, or, if it is a sum along a contour, integers and decimals.
 
     It trusts nothing of what computed it, and is one file that runs without this package, too:
-    dpverify/certificates/checker.py. It exits with 0 for accepted, 1 for refused and 2 for what is no certificate.
+    dpverify/certificates/checker.py, or contour_checker.py beside it. It exits with 0 for accepted, 1 for refused and 2
+    for what is no certificate.
     """
     from dpverify.planning.certificate import checker
+    from dpverify.planning.contours.contour_certificate import checker as contour_checker
 
-    raise typer.Exit(checker.main(certificate))
+    along_a_contour = contour_checker.FORMAT.encode()
+    try:
+        with certificate.open("rb") as file:
+            chosen = contour_checker if along_a_contour in file.read(checker.MOST_BYTES + 1) else checker
+    except OSError:
+        chosen = checker
+    raise typer.Exit(chosen.main(certificate))
 
 
 def register(app: typer.Typer) -> None:
