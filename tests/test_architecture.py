@@ -27,6 +27,7 @@ LAYERS = (
     "dpverify.learning",
     "dpverify.dossier",
     "dpverify.audit",
+    "dpverify.collection",
     "dpverify.spending",
     "dpverify.planning",
     "dpverify.evidence",
