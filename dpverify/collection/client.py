@@ -9,7 +9,6 @@ same client for browsers, and `clients/vectors` what both make of the same entro
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import re
 import secrets
@@ -23,8 +22,6 @@ __all__ = ["Client", "Refused", "draws", "header", "largest", "read_manifest"]
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
 """Bytes of entropy in one draw."""
-_LANE = 8 * (_WORD + 1)
-"""Bits for each threshold of a table: one of them is spare, to be borrowed from."""
 _DECIMAL = re.compile(r"(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)", re.ASCII)
 _DIGITS = 40
 _DECIMALS: int = 10**_DIGITS
@@ -37,7 +34,7 @@ class Refused(ValueError):
 
 def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
-    if not hmac.compare_digest(hashlib.sha256(data).hexdigest(), hash):
+    if hashlib.sha256(data).hexdigest() != hash:
         raise Refused("manifest must have the hash that the application knows.")
     content: dict[str, Any] = json.loads(data)
     if (content["format"], content["version"]) != (FORMAT, VERSION):
@@ -92,18 +89,22 @@ def _head(major: int, value: int) -> bytes:
 
 
 class _Table:
-    """Thresholds side by side in one integer, so that one subtraction compares all of them."""
+    """Thresholds side by side in one integer, so that one subtraction compares all of them.
+
+    Each has a lane of 17 bytes, whose first bit is spare, to be borrowed from. In front is the threshold 0, from which
+    nothing is borrowed: so no integer here is shorter for some words than for others.
+    """
 
     def __init__(self, thresholds: Sequence[str]) -> None:
-        self._size = len(thresholds)
-        self._spare = sum(1 << (_LANE * place + _LANE - 1) for place in range(self._size))
-        packed = b"".join(bytes.fromhex(threshold).rjust(_LANE // 8, b"\0") for threshold in thresholds)
-        self._packed = int.from_bytes(packed, "big")
+        self._lanes = 1 + len(thresholds)
+        self._spare = int.from_bytes((b"\x80" + bytes(_WORD)) * self._lanes, "big")
+        packed = b"".join(b"\0" + bytes.fromhex(threshold) for threshold in thresholds)
+        self._kept = self._spare - int.from_bytes(packed, "big")
 
     def draw(self, word: bytes) -> int:
         """Return how many thresholds are at most the word: a lane keeps its spare bit where nothing is borrowed."""
-        repeated = int.from_bytes((b"\0" + word) * self._size, "big")
-        return (((repeated | self._spare) - self._packed) & self._spare).bit_count()
+        repeated = int.from_bytes((b"\0" + word) * self._lanes, "big")
+        return ((self._kept + repeated) & self._spare).bit_count() - 1
 
 
 def _uniform(word: bytes, choices: int) -> int:
@@ -134,7 +135,10 @@ class Client:
         self._lock = threading.Lock()
         self._queries = {query["name"]: query for query in content["queries"]}
         self._forms = {
-            query["name"]: (*header(hash, number, fields := largest(query)), fields)
+            query["name"]: (
+                *header(hash, number, fields := largest(query)),
+                [1 << most.bit_length() for most in fields],
+            )
             for number, query in enumerate(content["queries"])
         }
         self._tables = {
@@ -206,11 +210,10 @@ class Client:
                 found = [
                     field for one in answer for field in _STEPS[query["kind"]](query, self._tables[name], one, words)
                 ]
-        begin, length, fields = self._forms[name]
-        digits = "".join(
-            [format(field, f"0{most.bit_length()}b") for field, most in zip(found, fields, strict=True) if most]
-        )
-        return begin + int(digits.ljust(8 * length, "0") or "0", 2).to_bytes(length, "big")
+        begin, length, guards = self._forms[name]
+        # A one in front of every field, and of all: numbers of the same length take the same time to be written.
+        digits = "".join([format(field + guard, "b")[1:] for field, guard in zip(found, guards, strict=True)])
+        return begin + int("1" + digits.ljust(8 * length, "0"), 2).to_bytes(length + 1, "big")[1:]
 
     def _bloom(self, name: str, query: Mapping[str, Any], text: str, words: Iterator[bytes]) -> list[int]:
         tables, bits = self._tables[name], query["bits"]
@@ -249,7 +252,7 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if kind == "vector":
         return [_coordinates(answer, query) for answer in answers]
     most = {"report": query.get("choices", 0), "counts": 2, "buckets": query.get("buckets", 0)}[kind]
-    if not all(isinstance(answer, int) and 0 <= answer < most for answer in answers):
+    if not all(isinstance(answer, int) and -1 < answer < most for answer in answers):
         raise Refused(f"each answer must be an integer in [0, {most - 1}].")
     return [int(answer) for answer in answers]
 
@@ -276,7 +279,8 @@ def _fixed(number: Any) -> int | None:
 
 
 def _report(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
-    return [(answer + tables["shift"].draw(next(words))) % int(query["choices"])]
+    choices = int(query["choices"])
+    return [(choices + answer + tables["shift"].draw(next(words))) % choices]  # Python divides 0 another way
 
 
 def _counts(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
