@@ -60,6 +60,7 @@ np.save("others.npy", X_test)
 PAGES = (
     "tutorial",
     "telemetry",
+    "collection",
     "pictures",
     "auditing",
     "audits_in_ci",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import json
 import math
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import pairwise
@@ -98,6 +100,10 @@ def test_it_is_written_whole_with_its_hash(tmp_path: Path) -> None:
     assert Manifest(data) == plan
     assert json.loads(data)["format"] == "dpverify manifest"
     assert manifest([("rr", *QUERIES["rr"])], delta="1e-6") == plan
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(sys.modules["dpverify.collection.manifest"]) == (0, 3)
 
 
 def test_what_cannot_be_collected_is_refused() -> None:
