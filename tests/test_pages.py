@@ -61,6 +61,7 @@ PAGES = (
     "tutorial",
     "telemetry",
     "designs",
+    "collection",
     "pictures",
     "auditing",
     "audits_in_ci",

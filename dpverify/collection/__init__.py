@@ -1,1 +1,1 @@
-"""How is what was planned collected? Designs of many queries on the same users, for many days."""
+"""How does a plan become a collection? Designs of many queries, what clients are given and send, how that is read."""

@@ -1,0 +1,332 @@
+"""What runs on a user's device: one file that needs Python's standard library alone, and computes with integers only.
+
+A client reads a manifest, whose hash the application knows, and makes uploads by it. Every draw reads 128 bits of the
+operating system's entropy and compares them with all thresholds of a table in one subtraction of fixed size; the length
+of an upload depends on its query only. docs/collection.md has the steps and the format; `clients/javascript` has the
+same client for browsers, and `clients/vectors` what both make of the same entropy.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import secrets
+import threading
+import unicodedata
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+__all__ = ["Client", "Refused", "draws", "header", "largest", "read_manifest"]
+
+FORMAT, VERSION = "dpverify manifest", 1
+_WORD = 16
+"""Bytes of entropy in one draw."""
+_DECIMAL = re.compile(r"(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)", re.ASCII)
+_DIGITS = 40
+_DECIMALS: int = 10**_DIGITS
+_SCALE = float(1 << (8 * _WORD))
+
+
+class Refused(ValueError):
+    """An input that the query does not take, or a manifest that is another: the sentence shows nothing private."""
+
+
+def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
+    """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
+    if hashlib.sha256(data).hexdigest() != hash:
+        raise Refused("manifest must have the hash that the application knows.")
+    content: dict[str, Any] = json.loads(data)
+    if (content["format"], content["version"]) != (FORMAT, VERSION):
+        raise Refused(f"manifest must be of version {VERSION}.")
+    return content
+
+
+def largest(query: Mapping[str, Any]) -> list[int]:
+    """Return the largest value of each field of a query's uploads, in their order: what their lengths follow from."""
+    kind, tables = query["kind"], {name: len(table) for name, table in query["tables"].items()}
+    if kind == "report":
+        fields = [query["choices"] - 1]
+    elif kind == "counts":
+        flood = tables.get("flood", 0)
+        fields = [1 + tables["noise"] + flood] + [tables["noise"] + flood] * ("flood" in tables)
+    elif kind == "buckets":
+        fields = [1 + tables["noise"]] * query["buckets"]
+    elif kind == "vector":
+        fields = [most for size in query["blocks"] for most in (size - 1, query["levels"])]
+    else:
+        fields = [query["cohorts"] - 1] + [1] * query["bits"]
+        return fields
+    return fields * int(query["instances"])
+
+
+def draws(query: Mapping[str, Any]) -> int:
+    """Return how many draws an upload takes, of 16 bytes of entropy each, whatever is drawn."""
+    kind, tables = query["kind"], query["tables"]
+    if kind == "bloom":
+        return 1 + 2 * int(query["bits"])
+    each: dict[str, int] = {
+        "report": 1,
+        "counts": 1 + 2 * ("flood" in tables) + ("drop" in tables),
+        "buckets": query.get("buckets", 0),
+        "vector": 4 * len(query.get("blocks", ())),
+    }
+    return each[kind] * int(query["instances"])
+
+
+def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
+    """Return all of an upload that comes before its payload, as deterministic CBOR, and the bytes of the payload."""
+    size = -(-sum(most.bit_length() for most in fields) // 8)
+    return b"\x84" + _head(0, VERSION) + _head(2, 32) + bytes.fromhex(hash) + _head(0, query) + _head(2, size), size
+
+
+def _head(major: int, value: int) -> bytes:
+    """Return the shortest head of a CBOR item (RFC 8949, section 3)."""
+    if value < 24:
+        return bytes([major << 5 | value])
+    code, size = next((24 + place, 1 << place) for place in range(3) if value < 1 << (8 << place))
+    return bytes([major << 5 | code]) + value.to_bytes(size, "big")
+
+
+class _Table:
+    """Thresholds side by side in one integer, so that one subtraction compares all of them.
+
+    Each has a lane of 17 bytes, whose first bit is spare, to be borrowed from. In front is the threshold 0, from which
+    nothing is borrowed: so no integer here is shorter for some words than for others.
+    """
+
+    def __init__(self, thresholds: Sequence[str]) -> None:
+        self._lanes = 1 + len(thresholds)
+        self._spare = int.from_bytes((b"\x80" + bytes(_WORD)) * self._lanes, "big")
+        packed = b"".join(b"\0" + bytes.fromhex(threshold) for threshold in thresholds)
+        self._kept = self._spare - int.from_bytes(packed, "big")
+
+    def draw(self, word: bytes) -> int:
+        """Return how many thresholds are at most the word: a lane keeps its spare bit where nothing is borrowed."""
+        repeated = int.from_bytes((b"\0" + word) * self._lanes, "big")
+        return ((self._kept + repeated) & self._spare).bit_count() - 1
+
+
+def _uniform(word: bytes, choices: int) -> int:
+    return (int.from_bytes(word, "big") * choices) >> (8 * _WORD)
+
+
+class Client:
+    """One user's client: each query once, by what a manifest says.
+
+    Parameters
+    ----------
+    manifest : bytes
+        The manifest, as it was published.
+    hash : str
+        Its SHA-256 in hexadecimal digits, from a source that the application trusts: whoever can change the manifest
+        can turn the noise off.
+    memory : dict, optional
+        What an earlier client of this user and manifest had as `memory`: a client that forgets answers queries again.
+
+    Raises
+    ------
+    Refused
+        For another manifest, or a memory that is none.
+    """
+
+    def __init__(self, manifest: bytes, hash: str, memory: Mapping[str, Any] | None = None) -> None:
+        content = read_manifest(manifest, hash)
+        self._lock = threading.Lock()
+        self._queries = {query["name"]: query for query in content["queries"]}
+        self._forms = {
+            query["name"]: (
+                *header(hash, number, fields := largest(query)),
+                [1 << most.bit_length() for most in fields],
+            )
+            for number, query in enumerate(content["queries"])
+        }
+        self._tables = {
+            name: {key: _Table(table) for key, table in query["tables"].items()}
+            for name, query in self._queries.items()
+        }
+        self._sent, self._cohorts, self._values = self._remembered(memory or {})
+
+    def _remembered(self, memory: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int], dict[str, list[Any]]]:
+        try:
+            sent, cohorts, values = ({**memory.get(key, {})} for key in ("sent", "cohorts", "values"))
+            for name in (*sent, *cohorts, *values):
+                self._queries[name]
+            kept = {name: [[str(v), str(bits), int(n)] for v, bits, n in rows] for name, rows in values.items()}
+            return {name: int(n) for name, n in sent.items()}, {name: int(c) for name, c in cohorts.items()}, kept
+        except (AttributeError, KeyError, TypeError, ValueError):
+            raise Refused("memory must be what a client of this manifest had as its memory.") from None
+
+    @property
+    def memory(self) -> dict[str, Any]:
+        """What must outlive the process, as JSON: **private**, as values of strings are in it. Keep it before sending.
+
+        How often each query was answered; of each query of strings the cohort, and each value with its kept bits and
+        its reports.
+        """
+        with self._lock:
+            values = {name: [list(row) for row in rows] for name, rows in self._values.items()}
+            return {"sent": dict(self._sent), "cohorts": dict(self._cohorts), "values": values}
+
+    def upload(self, name: str, value: Any, *, entropy: bytes | None = None) -> bytes:
+        """Return the upload that answers a query.
+
+        Parameters
+        ----------
+        name : str
+            Of the query.
+        value : object
+            A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
+            a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
+            to 40 digits as text. For a query of strings it is a string.
+        entropy : bytes, optional
+            The operating system's; another one, of the right length, is for tests only.
+
+        Returns
+        -------
+        bytes
+            Of the same length for every value.
+
+        Raises
+        ------
+        Refused
+            For an unknown query, a value that it does not take, or one that was answered as often as is accounted for.
+        """
+        if name not in self._queries:
+            raise Refused("name must be that of a query of the manifest.")
+        query, size = self._queries[name], _WORD * draws(self._queries[name])
+        answer = _checked(query, value)
+        with self._lock:
+            drawn = secrets.token_bytes(size) if entropy is None else entropy
+            if len(drawn) != size:
+                raise Refused(f"entropy must have {size} bytes.")
+            words = iter([drawn[at : at + _WORD] for at in range(0, size, _WORD)])
+            if query["kind"] == "bloom":
+                found = self._bloom(name, query, answer, words)
+            else:
+                if self._sent.get(name, 0):
+                    raise Refused("name must be that of a query that was not answered yet.")
+                self._sent[name] = 1
+                found = [
+                    field for one in answer for field in _STEPS[query["kind"]](query, self._tables[name], one, words)
+                ]
+        begin, length, guards = self._forms[name]
+        # A one in front of every field, and of all: numbers of the same length take the same time to be written.
+        digits = "".join([format(field + guard, "b")[1:] for field, guard in zip(found, guards, strict=True)])
+        return begin + int("1" + digits.ljust(8 * length, "0"), 2).to_bytes(length + 1, "big")[1:]
+
+    def _bloom(self, name: str, query: Mapping[str, Any], text: str, words: Iterator[bytes]) -> list[int]:
+        tables, bits = self._tables[name], query["bits"]
+        cohort = _uniform(next(words), query["cohorts"])
+        flips = [tables["flip"].draw(next(words)) for _ in range(bits)]
+        cohort = self._cohorts.setdefault(name, cohort)
+        fresh = [str(bit ^ flip) for bit, flip in zip(_pattern(query, text, cohort), flips, strict=True)]
+        rows = self._values.setdefault(name, [])
+        row = next((row for row in rows if row[0] == text), None)
+        if row is None:
+            if len(rows) >= query["instances"]:
+                raise Refused(f"value must be one of the {query['instances']} that were reported before.")
+            rows.append(row := [text, "".join(fresh), 0])
+        if row[2] >= query["reports"]:
+            raise Refused(f"value must not be reported more often than {query['reports']} times.")
+        row[2] += 1
+        found = [cohort]
+        for kept in map(int, row[1]):
+            word = next(words)
+            one, zero = tables["one"].draw(word), tables["zero"].draw(word)
+            found.append(kept & one | (1 - kept) & zero)
+        return found
+
+
+def _checked(query: Mapping[str, Any], value: Any) -> Any:
+    """Return one answer for each instance, with coordinates as integers; Refused without showing any."""
+    kind = query["kind"]
+    if kind == "bloom":
+        text = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
+        if text is None or text.encode("utf-8", "ignore").decode() != text:
+            raise Refused("value must be a string, without lone surrogates.")
+        return text
+    answers = [value] if query["instances"] == 1 else value
+    if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
+        raise Refused(f"value must be a list of {query['instances']} answers.")
+    if kind == "vector":
+        return [_coordinates(answer, query) for answer in answers]
+    most = {"report": query.get("choices", 0), "counts": 2, "buckets": query.get("buckets", 0)}[kind]
+    if not all(isinstance(answer, int) and -1 < answer < most for answer in answers):
+        raise Refused(f"each answer must be an integer in [0, {most - 1}].")
+    return [int(answer) for answer in answers]
+
+
+def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:
+    """Return coordinates times 2^128, rounded down: exactly what they are, for floats of at least 2^-75."""
+    dimension = sum(query["blocks"])
+    if isinstance(answer, (list, tuple)) and len(answer) == dimension:
+        found = [_fixed(coordinate) for coordinate in answer]
+        if None not in found:
+            return [each for each in found if each is not None]
+    raise Refused(
+        f"each answer must be a list of {dimension} numbers in [0, 1], as floats or as decimals of 40 digits."
+    )
+
+
+def _fixed(number: Any) -> int | None:
+    if isinstance(number, str) and _DECIMAL.fullmatch(number):
+        whole, _, digits = number.partition(".")
+        return (int(whole + digits.ljust(_DIGITS, "0")) << (8 * _WORD)) // _DECIMALS
+    if isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= 1:
+        return int(float(number) * _SCALE)  # by a power of two: nothing is rounded but downwards, to an integer
+    return None
+
+
+def _report(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
+    choices = int(query["choices"])
+    return [(choices + answer + tables["shift"].draw(next(words))) % choices]  # Python divides 0 another way
+
+
+def _counts(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
+    own = answer ^ 1 ^ int(query["counted"])
+    if "drop" in tables:
+        own &= 1 ^ tables["drop"].draw(next(words))
+    up = own + tables["noise"].draw(next(words))
+    if "flood" not in tables:
+        return [up]
+    down = tables["noise"].draw(next(words))
+    flood = tables["flood"].draw(next(words))
+    return [up + flood, down + flood]
+
+
+def _buckets(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
+    return [(bucket != answer) + tables["noise"].draw(next(words)) for bucket in range(query["buckets"])]
+
+
+def _vector(
+    query: Mapping[str, Any], tables: Mapping[str, _Table], answer: list[int], words: Iterator[bytes]
+) -> list[int]:
+    found, begin, levels = list[int](), 0, int(query["levels"])
+    for size in query["blocks"]:
+        chosen = _uniform(next(words), size)
+        level, rest = divmod(answer[begin + chosen] * levels, 1 << (8 * _WORD))
+        level += int.from_bytes(next(words), "big") < rest
+        replaced, other = tables["replaced"].draw(next(words)), _uniform(next(words), levels + 1)
+        found += [chosen, replaced * other + (1 - replaced) * level]
+        begin += size
+    return found
+
+
+def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
+    """Return the Bloom filter of a string: see `protocols.rappor.bloom.BloomFilter`."""
+    filled = 0
+    for number in range(query["hashes"]):
+        block, place = divmod(number, 8)
+        salt = cohort.to_bytes(8, "little") + block.to_bytes(8, "little")
+        digest = hashlib.blake2b(text.encode(), salt=salt, person=b"rappor bloom").digest()
+        filled |= 1 << (int.from_bytes(digest[8 * place : 8 * place + 8], "little") % query["bits"])
+    return [filled >> bit & 1 for bit in range(query["bits"])]
+
+
+_STEPS: dict[str, Callable[..., list[int]]] = {
+    "report": _report,
+    "counts": _counts,
+    "buckets": _buckets,
+    "vector": _vector,
+}

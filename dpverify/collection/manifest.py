@@ -1,0 +1,212 @@
+"""All that clients and collectors need to know of a plan, as one file: the manifest.
+
+Every number is computed here, once; a client that reads it compares integers. The guarantee is that of what clients
+really draw: their tables' distance from the laws is charged to delta, as docs/collection.md proves.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from flint import arb
+
+from dpverify.claims.registry import claims_named, mechanism_claims_of
+from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
+from dpverify.collection.tables import BITS
+from dpverify.digits import rounded_up
+from dpverify.files import replaced
+from dpverify.formulas.contexts import upper_float
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, exact_number
+from dpverify.planning.account import account
+from dpverify.planning.schedules.day import Day
+from dpverify.planning.schedules.schedule import Schedule
+
+__all__ = ["FORMAT", "VERSION", "Manifest", "manifest", "protocol_in"]
+
+FORMAT = "dpverify manifest"
+VERSION = 1
+_SHARE = Fraction(1, 1000)
+"""Of delta, what clients may cost where they cost anything."""
+_MOST = 600
+"""The largest epsilon whose exponential is computed."""
+_DIGITS = 9
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """A manifest's bytes, which its hash is of, and what they say.
+
+    Parameters
+    ----------
+    data : bytes
+        As clients read it.
+    """
+
+    data: bytes
+
+    @property
+    def hash(self) -> str:
+        """SHA-256 of the bytes, as 64 hexadecimal digits: what a client's application has to know beforehand."""
+        return hashlib.sha256(self.data).hexdigest()
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """What it says."""
+        found: dict[str, Any] = json.loads(self.data)
+        return found
+
+    @property
+    def guarantee(self) -> dict[str, Any]:
+        """The guarantee of everything together, and what it was before clients were charged."""
+        found: dict[str, Any] = self.content["guarantee"]
+        return found
+
+    def write(self, path: str | Path) -> str:
+        """Write it to a file that is whole, or not there, and return its hash."""
+        with replaced(Path(path)) as name:
+            Path(name).write_bytes(self.data)
+        return self.hash
+
+
+def manifest(queries: Sequence[Any], *, delta: Number) -> Manifest:
+    """Make the manifest of some queries to the same users, with the exact account of all of them together.
+
+    Parameters
+    ----------
+    queries : sequence of (name, protocol), (name, protocol, instances) or (name, protocol, instances, honest)
+        Each name once. Protocols: rr, nb, poisson, 3nb, pure, histograms and selections, vector sums with strata, and
+        among themselves local-rr, labels and RAPPOR. Instances and honest users are those of `dpverify.account`.
+    delta : int, float, str, Decimal or Fraction
+        In [0, 1): of everything together, what clients cost included; 0 where they cost nothing. A decimal is taken as
+        it is, another number as its float prints.
+
+    Returns
+    -------
+    Manifest
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a protocol without a client, or an argument out of its range.
+    InfeasibleBudgetError
+        If no finite epsilon is proved.
+    CapacityError
+        If a table would be too long, or clients would cost more than a thousandth of delta.
+
+    Examples
+    --------
+    >>> from protocols.bitsum import Poisson
+    >>> made = manifest([("crashed", Poisson(users=2000, mean=400.0))], delta="1e-6")
+    >>> made.guarantee["delta"], made.guarantee["epsilon"] < "0.3"
+    ('0.000001', True)
+    """
+    names, days = _read(queries)
+    if not 0 <= exact_number("delta", delta) < 1:
+        raise ValueError(f"delta={delta} must be in [0, 1).")
+    typed = delta if isinstance(delta, (str, Decimal)) else repr(float(delta))
+    stated = Decimal(typed).normalize()
+    limit = Fraction(stated)
+    adversary = Schedule(days).threat_model
+    weights = [day.instances * randomizers(day.protocol, day.honest, adversary) for day in days]
+    cuts = sum(weight * cut_draws(day.protocol) for weight, day in zip(weights, days, strict=True))
+    recipes = None if cuts else [recipe_of(day.protocol, Fraction(0)) for day in days]
+    free = recipes is not None and not any(recipe.charge for recipe in recipes)
+    before = limit if free else limit * (1 - _SHARE)
+    if not free and not before:
+        raise InfeasibleBudgetError(f"delta={delta} must be above 0: clients cannot draw these laws exactly.")
+    epsilon = _epsilon(days, before)
+    if not free and epsilon > _MOST:
+        raise InfeasibleBudgetError(f"epsilon={epsilon} must be at most {_MOST} where clients are charged.")
+    factor = Fraction(0) if free else Fraction(upper_float(arb(str(epsilon)).exp()))
+    if recipes is None:
+        # All cut tails may cost what is left of delta, and rounding next to nothing beside them.
+        tail = (limit - before) / (limit + factor) / cuts * Fraction(99, 100)
+        recipes = [recipe_of(day.protocol, tail) for day in days]
+    charged = sum((weight * made.charge for weight, made in zip(weights, recipes, strict=True)), Fraction(0))
+    if charged >= 1 or before + factor * charged > limit * (1 - charged):
+        raise CapacityError(
+            f"delta={delta} is too small for draws of {BITS} bits: they would cost {float(factor * charged):.2g}."
+        )
+    guarantee = {
+        "epsilon": str(epsilon),
+        "delta": str(stated),
+        "adjacency": "replace-one",
+        "threat_model": adversary.value,
+        "side": "upper bound",
+        "charged": {"probability": rounded_up(charged, 3), "share_of_delta": "0" if free else str(_SHARE)},
+    }
+    listed = [_query(*each) for each in zip(names, days, recipes, strict=True)]
+    content = {"format": FORMAT, "version": VERSION, "guarantee": guarantee, "queries": listed}
+    return Manifest(json.dumps(content, separators=(",", ":")).encode("ascii") + b"\n")
+
+
+def _read(queries: Sequence[Any]) -> tuple[list[str], list[Day]]:
+    """Return names and days of queries, after checking them."""
+    if isinstance(queries, str) or not isinstance(queries, Sequence) or not queries:
+        raise ValueError(f"queries={queries!r} must be a list of one or more (name, protocol, instances, honest).")
+    for place, query in enumerate(queries):
+        if not isinstance(query, (tuple, list)) or not 2 <= len(query) <= 4:
+            raise ValueError(f"queries[{place}]={query!r} must be (name, protocol, instances, honest).")
+        if not isinstance(query[0], str) or not query[0] or not query[0].isascii() or not query[0].isprintable():
+            raise ValueError(f"name={query[0]!r} must be a text of printable ASCII.")
+    names = [query[0] for query in queries]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"name={name!r} must be that of one query only.")
+    return names, [Day(*query[1:]) for query in queries]
+
+
+def _epsilon(days: list[Day], delta: Fraction) -> Decimal:
+    """Return the least epsilon that is proved for all queries together, rounded up."""
+    found = account([(day.protocol, day.instances, day.honest) for day in days], delta=delta).epsilon.upper
+    if found == float("inf"):
+        raise InfeasibleBudgetError(f"delta={float(delta):g} must be larger: no finite epsilon is proved for it.")
+    return Decimal(rounded_up(found, _DIGITS))
+
+
+def _query(name: str, day: Day, recipe: Recipe) -> dict[str, Any]:
+    return {
+        "name": name,
+        **_described(day.protocol),
+        "instances": day.instances,
+        "honest": day.honest,
+        "kind": recipe.kind,
+        **recipe.settings,
+        "tables": {key: table.to_list() for key, table in recipe.tables.items()},
+    }
+
+
+def _described(protocol: Any) -> dict[str, Any]:
+    """Return name and parameters of a protocol, its floats as the decimals that they are."""
+    fields = {field.name: getattr(protocol, field.name) for field in dataclasses.fields(protocol)}
+    return {
+        "protocol": mechanism_claims_of(protocol).name,
+        "parameters": {name: _exact(value) for name, value in fields.items()},
+    }
+
+
+def _exact(value: Any) -> Any:
+    if dataclasses.is_dataclass(value):
+        return _described(value)
+    if isinstance(value, Enum):
+        return value.value
+    return str(Decimal(value)) if isinstance(value, float) else value
+
+
+def protocol_in(query: dict[str, Any]) -> Any:
+    """Return the protocol of a query of a manifest, of which every parameter is the float that it was."""
+    kind = claims_named(query["protocol"]).protocol
+    values = {
+        name: protocol_in(value) if isinstance(value, dict) else value for name, value in query["parameters"].items()
+    }
+    floats = {field.name for field in dataclasses.fields(kind) if field.type in ("float", float)}
+    return kind(**{name: float(value) if name in floats else value for name, value in values.items()})

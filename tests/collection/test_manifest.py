@@ -1,0 +1,124 @@
+"""What a manifest says: the account of what clients draw, and parameters that are read back as they were."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import math
+import sys
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from flint import arb, ctx
+
+from dpverify.collection.manifest import Manifest, manifest, protocol_in
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError
+from dpverify.planning.account import account
+from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, RandomizedResponse
+from protocols.histogram import Histogram
+from protocols.local.labels import LabelRandomizedResponse
+from tests.collection.test_tables import binomial_mass, exact, poisson_mass
+from tests.collection.vectors import QUERIES, made
+from tests.refusals import refused
+
+DAY = [
+    ("bits", RandomizedResponse(2_000, 0.1), 3, 1_800),
+    ("sum", NegativeBinomial(2_000, 40.0, 0.5), 2, 1_800),
+    ("places", Histogram(Poisson(2_000, 400.0, estimate="under"), 5), 1),
+]
+
+
+def test_the_guarantee_is_the_account_of_everything_with_clients_charged() -> None:
+    plan = manifest(DAY, delta="1e-6")
+    said = plan.guarantee
+    assert {key: said[key] for key in ("delta", "adjacency", "threat_model", "side")} == {
+        "delta": "0.000001",
+        "adjacency": "replace-one",
+        "threat_model": "communication",
+        "side": "upper bound",
+    }
+    before = Fraction("1e-6") * Fraction(999, 1000)
+    alone = account([entry[1:] for entry in DAY], delta=before).epsilon.upper
+    epsilon = Fraction(said["epsilon"])
+    assert 0 <= epsilon - Fraction(alone) < Fraction(1, 10**8)
+    # The charge, anew, from nothing but the tables that clients have, and the laws: how far the last digits go.
+    stated = Fraction(said["charged"]["probability"])
+    factor = Fraction(math.exp(epsilon))
+    assert (
+        (before + factor * stated) / (1 - stated) <= Fraction("1e-6") < (before + factor * stated * 10) / (1 - stated)
+    )
+    sums, places = (charge_of(query["tables"]["noise"]) for query in plan.content["queries"][1:])
+    with ctx.workprec(768):
+        needed = 2 * 1_800 * sums(lambda k: binomial_mass(Fraction(40, 2_000), Fraction(1, 2), k))
+        needed += 2_000 * 2 * places(lambda k: poisson_mass(Fraction(400, 2_000), k))
+        assert exact(stated) / 2 < needed <= exact(stated)
+
+
+def charge_of(thresholds: list[str]) -> Callable[[Callable[[int], arb]], arb]:
+    """Return what finds the least s of a table with `(1 - s) r <= q`, for the masses of q."""
+    ends = [0, *(int(threshold, 16) for threshold in thresholds), 2**128]
+
+    def least(mass: Callable[[int], arb]) -> arb:
+        with ctx.workprec(768):
+            shares = [1 - mass(k) * 2**128 / (b - a) for k, (a, b) in enumerate(pairwise(ends))]
+            return max(shares, key=float)
+
+    return least
+
+
+def test_what_costs_nothing_is_charged_nothing() -> None:
+    plan = manifest(DAY[:1], delta="1e-6")
+    assert plan.guarantee["charged"] == {"probability": "0", "share_of_delta": "0"}
+    alone = account(DAY[0][1], instances=3, honest=1_800, delta="1e-6").epsilon.upper
+    assert 0 <= float(plan.guarantee["epsilon"]) - alone < 1e-7
+    # Two thirds are flipped or not: pure, without any delta.
+    local = [("a", LocalRandomizedResponse(9, 0.25), 2), ("b", LabelRandomizedResponse(3, 1.0))]
+    said = manifest(local, delta=0).guarantee
+    assert (said["delta"], said["threat_model"]) == ("0", "local")
+    assert 0 <= float(said["epsilon"]) - (2 * math.log(3) + 1) < 1e-7
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
+    (query,) = made(name).content["queries"]
+    assert protocol_in(query) == QUERIES[name][0]
+    assert query["protocol"] == name
+
+
+def test_parameters_are_exact_decimals() -> None:
+    (query,) = manifest([("a", RandomizedResponse(9, 0.1))], delta="1e-3").content["queries"]
+    assert Fraction(query["parameters"]["flip_probability"]) == Fraction(0.1)
+
+
+def test_it_is_written_whole_with_its_hash(tmp_path: Path) -> None:
+    plan = made("rr")
+    assert plan.write(tmp_path / "plan.json") == plan.hash
+    data = (tmp_path / "plan.json").read_bytes()
+    assert Manifest(data) == plan
+    assert json.loads(data)["format"] == "dpverify manifest"
+    assert manifest([("rr", *QUERIES["rr"])], delta="1e-6") == plan
+
+
+def test_the_example_runs() -> None:
+    assert doctest.testmod(sys.modules["dpverify.collection.manifest"]) == (0, 3)
+
+
+def test_what_cannot_be_collected_is_refused() -> None:
+    one = RandomizedResponse(9, 0.1)
+    for queries in ([], "rr", [one], [("a",)], [("", one)], [("é", one)], [("a", one), ("a", one)]):
+        with pytest.raises(ValueError, match=r"^(queries|name).* must .*\.$"):
+            manifest(queries, delta="1e-6")
+    for delta in (1, -1e-9):
+        with refused("delta"):
+            manifest([("a", one)], delta=delta)
+    with pytest.raises(ValueError, match="contradict"):
+        manifest([("a", one), ("b", LabelRandomizedResponse(3, 1.0))], delta="1e-6")
+    with pytest.raises(InfeasibleBudgetError, match="cannot draw these laws exactly"):
+        manifest([("a", Poisson(2_000, 400.0))], delta=0)
+    with pytest.raises(InfeasibleBudgetError, match="no finite epsilon"):
+        manifest([("a", RandomizedResponse(9, 0.0))], delta="1e-6")
+    with pytest.raises(CapacityError, match="too small for draws of 128 bits"):
+        manifest([("a", Poisson(2_000, 4000.0))], delta="1e-36")

@@ -1,0 +1,125 @@
+"""Test vectors for clients in any language: what they send, and refuse, given their entropy.
+
+`python -m tests.collection.vectors` writes those of `clients/vectors` anew, one file for each protocol.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from dpverify.collection.client import Client, Refused, draws
+from dpverify.collection.manifest import Manifest, manifest
+from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
+from protocols.histogram import Histogram
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.rappor.response import Rappor
+from protocols.selection import Selection
+from protocols.vector_sum import VectorSum
+
+FOLDER = Path(__file__).resolve().parents[2] / "clients" / "vectors"
+QUERIES: dict[str, tuple[Any, int]] = {
+    "rr": (RandomizedResponse(2_000, 0.1), 9),
+    "nb": (NegativeBinomial(2_000, 40.0, 0.5), 2),
+    "poisson": (Poisson(2_000, 400.0), 3),
+    "3nb": (ThreeNB(2_000, 0.5, 40.0, 0.75), 2),
+    "pure": (Pure(2_000, 0.5, 0.25, 40.0, 0.75, 4.0), 1),
+    "histogram": (Histogram(NegativeBinomial(2_000, 400.0, 0.5, estimate="under"), 5), 1),
+    "selection": (Selection(Poisson(2_000, 400.0, estimate="under"), 3), 2),
+    "vector-sum": (VectorSum(2_000, 5, 3, 0.2, stratified=True, sampled=2), 1),
+    "local-rr": (LocalRandomizedResponse(2_000, 0.1), 3),
+    "labels": (LabelRandomizedResponse(6, 1.0), 1),
+    "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
+}
+TEXTS = ("", "red", "e\u0301", "\u00e9", "\U0001f680" * 40, "a" * 128, "__proto__")
+DECIMALS = ("0", "1", "0.5", "1." + "0" * 40, "0." + "3" * 40, "0." + "0" * 39 + "1", "0." + "9" * 40, "0.1", "0.7")
+FLOATS = (0, 1, 0.5, 0.1, 1 / 3, 2**-75, 5e-324, 1 - 2**-53, 1e-30)
+
+
+def made(name: str) -> Manifest:
+    """Return the manifest of one protocol's vectors."""
+    protocol, instances = QUERIES[name]
+    return manifest([(name, protocol, instances)], delta="1e-6")
+
+
+def entropy(query: dict[str, Any], rng: random.Random) -> bytes:
+    """Return entropy of which every second word is next to a threshold, or at an end."""
+    edges = [int(t, 16) - less for table in query["tables"].values() for t in table for less in (0, 1)]
+    edges += [0, 2**128 - 1]
+    words = [rng.choice((rng.getrandbits(128), rng.choice(edges))) for _ in range(draws(query))]
+    return b"".join(max(word, 0).to_bytes(16, "big") for word in words)
+
+
+def value(query: dict[str, Any], rng: random.Random) -> Any:
+    """Return what a user may hold."""
+    kind = query["kind"]
+    if kind == "bloom":
+        return rng.choice(TEXTS)
+    if kind == "vector":
+        answers = [
+            [rng.choice((rng.random(), rng.choice(DECIMALS), rng.choice(FLOATS))) for _ in range(sum(query["blocks"]))]
+            for _ in range(query["instances"])
+        ]
+    else:
+        most = {"report": query.get("choices"), "counts": 2, "buckets": query.get("buckets")}[kind]
+        answers = [rng.randrange(most) for _ in range(query["instances"])]
+    return answers[0] if query["instances"] == 1 else answers
+
+
+def wrong(query: dict[str, Any]) -> list[Any]:
+    """Return what no user may hold."""
+    if query["kind"] == "bloom":
+        return [7, None, "secret\ud800"]
+    ok = value(query, random.Random(0))
+    one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
+    bad = (
+        [["0.1"] * 4, [2] * 5, [-0.5] * 5, ["1e-3"] * 5, ["0." + "1" * 41] * 5]
+        if query["kind"] == "vector"
+        else [-1, 999, "1", 0.5]
+    )
+    return [
+        None,
+        many,
+        *([each] * query["instances"] if query["instances"] > 1 else each for each in bad),
+        *([one] if query["instances"] > 1 else []),
+    ]
+
+
+def calls(client: Client, name: str, asked: list[tuple[Any, bytes | None]]) -> list[dict[str, Any]]:
+    """Return what a client answers."""
+    found = []
+    for held, drawn in asked:
+        call: dict[str, Any] = {"value": held}
+        if drawn is not None:
+            call["entropy"] = drawn.hex()
+        try:
+            call["upload"] = client.upload(name, held, entropy=drawn).hex()
+        except Refused as error:
+            call["refused"] = str(error)
+        found.append(call)
+    return found
+
+
+def vectors(name: str, count: int, seed: int) -> dict[str, Any]:
+    """Return so many vectors of a protocol, each a new client that is asked once or more, and all refusals."""
+    plan, rng = made(name), random.Random(f"{name} {seed}")
+    (query,) = plan.content["queries"]
+    again = 4 if query["kind"] == "bloom" else 1
+    listed = [[(value(query, rng), entropy(query, rng)) for _ in range(again)] for _ in range(count)]
+    listed.append([(value(query, rng), entropy(query, rng))] * 2)  # answered before
+    listed += [[(held, None)] for held in wrong(query)]
+    listed.append([(value(query, rng), b"\0" * 15)])
+    answered = [{"query": name, "calls": calls(Client(plan.data, plan.hash), name, asked)} for asked in listed]
+    return {"manifest": plan.data.decode(), "hash": plan.hash, "vectors": answered}
+
+
+def text(found: dict[str, Any]) -> str:
+    """Return vectors as a file has them."""
+    return json.dumps(found, indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    for each in QUERIES:
+        (FOLDER / f"{each}.json").write_text(text(vectors(each, 20, 1)), encoding="ascii")
