@@ -2,9 +2,9 @@
 
     python checker.py FILE        exits with 0: accepted, 1: refused, 2: not a certificate
 
-This file is all there is to trust: it needs Python's standard library and nothing else. It accepts only if, however one
-user's input is replaced in all that she takes part in, the probability of every event S of what is seen changes from
-P(S) to some Q(S) with P(S) <= e^epsilon Q(S) + delta. Its rules are proved, by number, in docs/certificates.md.
+This file needs Python's standard library and nothing else. It accepts only if, however one user's input is replaced
+in all that she takes part in, the probability of every event S of what is seen changes from P(S) to some Q(S) with
+P(S) <= e^epsilon Q(S) + delta: by rules that are proved, by number, in docs/certificates.md.
 
 Numbers are integers over 2^bits, rounded down where they help the claim, and up where they hurt it. Node k is b^k, with
 b = 1 + 2^-grid. A pair (P, Q) of neighbouring views is listed as atoms (p, q), lower bounds on what P and Q have of
@@ -51,10 +51,11 @@ class Checker:
             raise Refused("To check this takes more work than the checker does.")
 
     def node(self, k):
-        """Return a lower bound on b^k, over 2^bits."""
+        """Return a lower bound on b^k, over 2^bits; no claim needs one of 2^4096."""
         powers = self.powers[k >= 0]
         while len(powers) <= abs(k):
             powers.append(powers[-1] + (powers[-1] >> self.grid) if k >= 0 else powers[-1] * self.bottom // self.top)
+            self.work(2 * MOST_WORK if powers[-1] >> self.bits + 4096 else 1)
         return powers[abs(k)]
 
     def measures(self, blocks, window, both=True):
@@ -95,20 +96,20 @@ class Checker:
             total, weighted = total + mass, (weighted + mass) * self.bottom // self.top
         return heights
 
-    def dots(self, low, heights):
-        """Return a measure whose G is at least these heights at its nodes, the last one first, and 1 at 0: rule 2."""
+    def dots(self, low, heights, whole=0):
+        """Return a measure whose G is at least these heights at its nodes, the last one first, and 1 or whole at 0."""
         masses, total, weighted = [], heights[0], 0
         for height in heights[1:]:
             # With a mass m on the node above, G is total + m - (weighted + m) / b here.
             masses.append(max(0, (height - total + over(weighted * self.bottom, self.top)) * self.top))
             total, weighted = total + masses[-1], over((weighted + masses[-1]) * self.bottom, self.top)
-        return low, [max(0, self.one - total), *masses[::-1]], heights[0]
+        return low, [max(0, max(self.one, whole) - total), *masses[::-1]], heights[0]
 
     def worst(self, measures):
-        """Return a measure that dominates what any of these does."""
+        """Return a measure that is at least any of these everywhere: rule 2."""
         low, high = min(first for first, *_ in measures), max(first + len(masses) for first, masses, _ in measures)
-        padded = ((low, [0] * (at - low) + kept + [0] * (high - at - len(kept)), lost) for at, kept, lost in measures)
-        return self.dots(low, [*map(max, repeat(0), *map(self.heights, padded))])
+        padded = [(low, [0] * (at - low) + kept + [0] * (high - at - len(kept)), lost) for at, kept, lost in measures]
+        return self.dots(low, [*map(max, repeat(0), *map(self.heights, padded))], max(sum(m) + g for _, m, g in padded))
 
     def chord(self, low, cells):
         """Return two measures that each cell is between: those of the first two cells, lifted until the rest are."""
@@ -382,18 +383,17 @@ def once(pairs):
 def main(path):
     """Check a file; say what was found, and return the exit status."""
     try:
-        with open(path, "rb") as file:
+        with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise ValueError(f"It has more than {MOST_BYTES} bytes.")
+            raise ValueError(f"It has more than {MOST_BYTES} characters.")
         # A number with a fraction or an exponent is a Decimal, which no field takes.
         given = json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)
         print(checked(given))
         return 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
-        refused = isinstance(reason, Refused)
-        print(f"{'Refused' if refused else 'Not a certificate'}: {reason}")
-        return 1 if refused else 2
+        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {reason}")
+        return 1 if isinstance(reason, Refused) else 2
 
 
 if __name__ == "__main__":

@@ -255,6 +255,8 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     while high - low > 1e-8 * high:
         middle = (low + high) / 2 if low > 1e-3 else math.sqrt(max(low, 1e-12) * high)
         low, high = (low, middle) if grid.delta(measure, Fraction(middle)) <= delta * grid.one else (middle, high)
+    if high > 999.0:
+        raise CapacityError("No epsilon below 999 is within reach of the checker.")
     digits = Decimal(1).scaleb(Decimal(high).adjusted() - 6)
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 

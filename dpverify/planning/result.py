@@ -92,8 +92,8 @@ class AccountResult(Drawn):
     def certificate(self) -> dict[str, Any]:
         """Return a proof of the epsilon at this delta that `dpverify check` can check, slightly above `epsilon`.
 
-        See `dpverify.planning.certificate.certificate`, and `write_certificate` there, and of joint changes, or where
-        it shows more, `dpverify.planning.contours.contour_certificate.contour_certificate`.
+        See `dpverify.planning.certificate.certificate`, and `write_certificate` there, and of joint changes
+        `dpverify.planning.contours.contour_certificate.contour_certificate`.
 
         Raises
         ------

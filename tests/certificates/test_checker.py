@@ -9,6 +9,7 @@ import math
 import shutil
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -294,3 +295,32 @@ def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
     assert checker.checked(certificate).startswith("Accepted: ")
     with pytest.raises(checker.Refused):
         checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})
+
+
+def test_the_worst_of_measures_is_no_smaller_anywhere() -> None:
+    """A second checker found a sum of measures, lifted, that is above 1 at 0, where the worst of both was 1."""
+    grid = checker.Checker(32, 4, 27, (-64, 64))
+    measures = [(-9, [grid.one // 3, grid.one, 7, 0, 5], grid.one // 50), (-4, [3, grid.one // 2], grid.one // 9)]
+    worst = grid.worst(measures)
+
+    def at(measure: Any, a: Fraction) -> Fraction:
+        first, masses, lost = measure
+        base = 1 + Fraction(1, 16)
+        return lost + sum(m * max(Fraction(0), 1 - a / base**k) for k, m in enumerate(masses, first))
+
+    for a in [Fraction(0), Fraction(1, 10), *(Fraction(k, 7) for k in range(1, 30))]:
+        assert at(worst, a) >= max(at(measure, a) for measure in measures)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
+def test_what_is_not_ascii_is_no_certificate(encoding: str, tmp_path: Path) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_text(Path("docs/certificates/poisson.json").read_text(encoding="ascii"), encoding=encoding)
+    assert checker.main(file) == 2
+
+
+def test_nodes_beyond_every_claim_are_refused_before_they_fill_memory() -> None:
+    certificate = json.loads(Path("docs/certificates/poisson.json").read_text(encoding="ascii"))
+    certificate["together"][0]["window"], certificate["grid"] = [131_071, 131_072], 1
+    with pytest.raises(checker.Refused, match="work"):
+        checker.checked(certificate)

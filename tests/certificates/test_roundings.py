@@ -281,7 +281,7 @@ MUTANTS: list[tuple[str, str]] = [
     ("masses[k - 1] += p - upper", "masses[k - 1] += 0"),
     ("(weighted + mass) * self.bottom // self.top", "over((weighted + mass) * self.bottom, self.top) + 1"),
     ("total + over(weighted * self.bottom, self.top))", "total + weighted * self.bottom // self.top - 1)"),
-    ("max(0, self.one - total), *masses", "0, *masses"),
+    ("max(0, max(self.one, whole) - total), *masses", "0, *masses"),
     ("infinite = lost * (sum(theirs) + gone) + gone * sum(ours)", "infinite = lost * sum(theirs) + gone * sum(ours)"),
     ("gone * sum(ours) + sum(masses[above:])", "gone * sum(ours)"),
     ("kept[0] += sum(masses[: min(below, above)])", "pass"),

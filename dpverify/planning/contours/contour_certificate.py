@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from dpverify.changes import Change, Full, L2Ball, L2Bounded
+from dpverify.changes import Change, L2Bounded
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import CapacityError, Number, ThreatModel, exact_number
 from dpverify.planning import certificate
@@ -105,33 +105,19 @@ def contour_certificate(
 
 
 def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, delta: str) -> dict[str, Any]:
-    """Return the certificate of what a result is about: a sum along a contour where that shows more.
+    """Return the certificate of what a result is about: of joint changes, which have no other, a sum along a contour.
 
-    These are joint changes, which have no other, and randomized response. See `certificate.certificate_of`.
+    See `dpverify.planning.certificate.certificate_of`.
     """
     entries = days_of(days)
-    single = entries[0] if len(entries) == 1 else None
-    if single is None or type(change) not in (Full, L2Bounded, L2Ball) or change.instances != single.instances:
+    joint = isinstance(change, L2Bounded) and len(entries) == 1 and change.instances == entries[0].instances
+    if not joint or adversary is not mechanism_claims_of(entries[0].protocol).adversaries(entries[0].protocol)[0]:
         return certificate.certificate_of(days, change, adversary, delta)
-    claims = mechanism_claims_of(single.protocol)
-    joint = isinstance(change, L2Bounded)
-    if adversary is not claims.adversaries(single.protocol)[0] or not (joint or claims.name == "rr"):
-        return certificate.certificate_of(days, change, adversary, delta)
-    square = change.squared_change if isinstance(change, L2Bounded) else None
-    honest = None if single.honest is None else int(single.honest)
-    found = []
-    if not joint:
-        found.append(certificate.certificate_of(days, change, adversary, delta))
-    try:
-        along: dict[str, Any] = {"instances": single.instances, "honest": honest, "squared_change": square}
-        found.append(contour_certificate(single.protocol, delta=delta, **along))
-    except CapacityError:
-        if not found:
-            raise
-    return min(found, key=lambda one: float(one["epsilon"]))
-
-
-# ---------------------------------------------------------------------- the laws, rounded
+    assert isinstance(change, L2Bounded)
+    (day,) = entries
+    honest = None if day.honest is None else int(day.honest)
+    along: dict[str, Any] = {"instances": day.instances, "honest": honest, "squared_change": change.squared_change}
+    return contour_certificate(day.protocol, delta=delta, **along)
 
 
 def _losses(found: dict[str, Any]) -> list[Loss]:
