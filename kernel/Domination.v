@@ -66,6 +66,9 @@ Proof. induction l as [|[p q] l IH]; cbn [h]; [lra|]. pose proof (pos_nonneg (x 
 Lemma h_app a b x y : h (a ++ b) x y == h a x y + h b x y.
 Proof. induction a as [|[p q] a IH]; cbn [h app]; [|rewrite IH]; ring. Qed.
 
+Lemma h_rev l x y : h (rev l) x y == h l x y.
+Proof. induction l as [|[a b] l IH]; cbn [rev]; [reflexivity|]. rewrite h_app, IH. cbn [h]. ring. Qed.
+
 Lemma h_homogeneous l k x y : 0 <= k -> h l (k * x) (k * y) == k * h l x y.
 Proof.
   intro K. induction l as [|[p q] l IH]; cbn [h]; [ring|].

@@ -360,9 +360,6 @@ Variable first_node : Z.
 Variable length_ : nat.
 Variable n : nat.  (* users *)
 
-Lemma h_rev l x y : h (rev l) x y == h l x y.
-Proof. induction l as [|[a b] l IH]; cbn [rev]; [reflexivity|]. rewrite h_app, IH. cbn [h]. ring. Qed.
-
 (** Atoms are sharply placed if likelihood ratios grow: with the count if her bit is 1, else against it. *)
 Definition measures_of (ups : list Z) (others : block) : list measure :=
   let a := atoms others in
