@@ -24,7 +24,7 @@ Proof. intro. change 0 with (!0). rewrite <- Zle_Qle. assumption. Qed.
 
 (** ** From atoms to a measure: the nodes are known from above, over F *)
 
-Definition fine : positive := 2 ^ 40.
+Definition fine : positive := 2 ^ 32.
 Notation F := (Zpos fine) (only parsing).
 
 Fixpoint at_node (c : Q) (i : nat) : Q := match i with 0%nat => c | S i => at_node (c * r) i end.

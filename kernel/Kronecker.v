@@ -197,15 +197,16 @@ Qed.
 
 Definition fitsb (l : list Z) : bool := forallb (fun m => (0 <=? m) && (m <? 2 ^ 63))%Z l.
 
-(** The product as large numbers, if all is small enough, else as it is defined. *)
+(** The product as large numbers, if all is small enough and it is worth it, else as it is defined. *)
 Definition fast (a b : list Z) : list Z :=
   let n := Nat.log2_up (Nat.max (length a) (length b)) in
-  match pack n a, pack n b with
-  | (x, []), (y, []) =>
-    if fitsb a && fitsb b && (total a * total b <? B)%Z && negb (Nat.eqb (length a) 0) && negb (Nat.eqb (length b) 0)
-    then fit (Nat.pred (length a) + length b) (multiplied n x y) else pmul a b
-  | _, _ => pmul a b
-  end.
+  let worth := Nat.ltb 4 (length a) && Nat.ltb 4 (length b) in
+  if worth && fitsb a && fitsb b && (total a * total b <? B)%Z then
+    match pack n a, pack n b with
+    | (x, []), (y, []) => fit (Nat.pred (length a) + length b) (multiplied n x y)
+    | _, _ => pmul a b
+    end
+  else pmul a b.
 
 Lemma fitsb_ok l : fitsb l = true -> fits l.
 Proof. unfold fitsb. rewrite forallb_forall. intro H. apply Forall_forall. intros m M. specialize (H m M). lia. Qed.
@@ -213,10 +214,9 @@ Proof. unfold fitsb. rewrite forallb_forall. intro H. apply Forall_forall. intro
 Theorem fast_ok a b : whole a -> whole b -> fast a b = pmul a b.
 Proof.
   intros A A'. unfold fast. set (n := Nat.log2_up _). clearbody n.
-  pose proof (pack_ok n a) as PA. pose proof (pack_ok n b) as PB.
+  destruct (_ && _) eqn:E; [|reflexivity]. rewrite !andb_true_iff in E. destruct E as [[[[LA LB] FA] FB] T].
+  apply Z.ltb_lt in T. pose proof (pack_ok n a (fitsb_ok _ FA)) as [_ EA]. pose proof (pack_ok n b (fitsb_ok _ FB)) as [_ EB].
   destruct (pack n a) as [x [|? ?]]; [|reflexivity]. destruct (pack n b) as [y [|? ?]]; [|reflexivity].
-  destruct (_ && _) eqn:E; [|reflexivity]. rewrite !andb_true_iff in E. destruct E as [[[[FA FB] T] LA] LB].
-  apply Z.ltb_lt in T. destruct (PA (fitsb_ok _ FA)) as [_ EA]. destruct (PB (fitsb_ok _ FB)) as [_ EB].
   cbn [fst snd eval] in *. destruct a as [|u a]; [discriminate|]. destruct b as [|w b]; [discriminate|].
   destruct (multiplied_ok n x y) as [D E]. apply nth_ext with 0%Z 0%Z.
   - rewrite fit_length, pmul_length. cbn [length]. lia.

@@ -135,6 +135,53 @@ Proof.
     assert (E : pos (x * 0 - y * 0) == 0) by (positive; lra). rewrite E in H. lra.
 Qed.
 
+(** With all bits and all reports flipped, her bit is the other one. *)
+Lemma combine_rev {S T} (l : list S) : forall (m : list T), length l = length m -> combine (rev l) (rev m) = rev (combine l m).
+Proof.
+  assert (app : forall (l : list S) (m : list T) x y, length l = length m -> combine (l ++ [x]) (m ++ [y]) = combine l m ++ [(x, y)]).
+  { clear. induction l as [|a l IH]; intros [|b m] x y L; try discriminate; cbn; [reflexivity|]. rewrite IH; auto. }
+  induction l as [|a l IH]; intros [|b m] L; try discriminate; [reflexivity|]. cbn [rev combine].
+  rewrite app, IH; [reflexivity| |rewrite !rev_length]; auto.
+Qed.
+
+Definition blend (a b : Q) (both : (Q * Q) * (Q * Q)) : Q * Q :=
+  (a * fst (fst both) + b * fst (snd both), a * snd (fst both) + b * snd (snd both)).
+
+Lemma report_blend a b l : forall prev, Bounds (report a b prev l) (map (blend a b) (combine (l ++ [none]) (prev :: l))) /\
+  Bounds (map (blend a b) (combine (l ++ [none]) (prev :: l))) (report a b prev l).
+Proof.
+  induction l as [|z l IH]; intro prev; cbn [report app combine map].
+  - split; constructor; try constructor; unfold bounds, blend, none; cbn [fst snd]; lra.
+  - destruct (IH z) as [A C]. split; (constructor; [split; cbn [fst snd blend]; lra|assumption]).
+Qed.
+
+Lemma blend_swap a b l : forall m, Bounds (map (blend a b) (combine l m)) (map (blend b a) (combine m l)).
+Proof.
+  induction l as [|x l IH]; intros [|y m]; cbn [combine map]; constructor; [split; cbn [blend fst snd]; lra|apply IH].
+Qed.
+
+Lemma bounds_rev l m : Bounds l m -> Bounds (rev l) (rev m).
+Proof. induction 1; cbn [rev]; [constructor|]. apply Forall2_app; [assumption|]. repeat constructor; apply H. Qed.
+
+Lemma report_rev a b l : Bounds (report a b none (rev l)) (rev (report b a none l)).
+Proof.
+  eapply bounds_trans; [apply report_blend|]. eapply bounds_trans; [|apply bounds_rev, report_blend].
+  change (none :: rev l) with (rev [none] ++ rev l). rewrite <- rev_app_distr. change (rev l ++ [none]) with (rev (none :: l)).
+  rewrite combine_rev by (rewrite app_length; cbn; lia). rewrite map_rev. apply bounds_rev, blend_swap.
+Qed.
+
+Lemma reports_rev bit others : Bounds (reports bit others) (rev (reports (negb bit) (map negb others))).
+Proof.
+  induction others as [|b l IH]; [destruct bit; apply bounds_refl|]. cbn [reports fold_right map].
+  eapply bounds_trans; [apply user_bounds, IH|]. destruct b; apply report_rev.
+Qed.
+
+Lemma mirrored g bit others : dominates g (reports (negb bit) (map negb others)) -> dominates g (reports bit others).
+Proof.
+  intro H. eapply dominates_trans; [exact H|]. eapply dominates_trans; [|apply bounded_dominates, reports_rev].
+  intros x y _ _. rewrite h_rev. apply Qle_refl.
+Qed.
+
 Lemma all_revealed n bit l : dominates l (users n bit l).
 Proof. induction n as [|n IH]; [apply dominates_refl|]. eapply dominates_trans; [exact IH|]. apply revealed. Qed.
 
@@ -368,11 +415,14 @@ Definition measures_of (ups : list Z) (others : block) : list measure :=
 
 Definition groups : nat := n / S c - 1.
 
+(** The others hide i groups of ones and groups - i of zeros; with bits and reports flipped, more ones are fewer. *)
+Definition half : nat := S (groups / 2).
+
 Definition measures : list measure :=
   let ups := nodes_from t (start t first_node) length_ in
   let ones := ladder (bunch true) groups (0%nat, [O]) in
   let zeros := ladder (bunch false) groups (0%nat, [O]) in
-  flat_map (fun both => measures_of ups (mix (fst both) (snd both))) (combine ones (rev zeros)).
+  flat_map (fun both => measures_of ups (longer (fst both) (snd both))) (firstn half (combine ones (rev zeros))).
 
 Lemma p_ok : 0 <= p /\ p <= 1.
 Proof. unfold Qle; cbn [Qnum Qden]; lia. Qed.
@@ -392,34 +442,28 @@ Proof.
   destruct bit; [exact A|]. apply Forall_map. eapply Forall_impl; [|exact A]. cbn. tauto.
 Qed.
 
-Lemma measures_ok l : neighbours p n l ->
-  nonneg l /\ exists M, In M measures /\ valid M /\ dominates (pair t (s o) M) l.
+Lemma cell_ok bit others i : S (length others) = n -> (i < half)%nat ->
+  (i * S c <= ones others)%nat -> ((groups - i) * S c <= zeros others)%nat ->
+  exists M, In M measures /\ valid M /\ dominates (pair t (s o) M) (reports p bit others).
 Proof.
-  intros (bit & others & L & ->). destruct p_ok as [P0 P1]. split; [apply reports_nonneg; assumption|].
-  set (i := Nat.min groups (ones others / S c)).
-  pose proof (ones_zeros others) as OZ.
-  assert (I : (i <= groups)%nat) by (unfold i; lia).
-  assert (K : (i * S c <= ones others)%nat).
-  { pose proof (Nat.mul_div_le (ones others) (S c)). unfold i. nia. }
-  assert (Z : ((groups - i) * S c <= zeros others)%nat).
-  { pose proof (Nat.mul_succ_div_gt (ones others) (S c) ltac:(lia)). pose proof (Nat.mul_div_le n (S c) ltac:(lia)).
-    unfold i, groups in *. destruct (n / S c)%nat as [|g]; [cbn; lia|]. cbn [Nat.sub] in *. rewrite Nat.sub_0_r in *.
-    destruct (Nat.min_spec g (ones others / S c)) as [[_ ->]|[_ ->]]; nia. }
+  intros L I K Z. assert (I' : (i <= groups)%nat).
+  { unfold half in I. pose proof (Nat.div_le_upper_bound groups 2 groups ltac:(lia) ltac:(lia)). lia. }
+  set (both := combine (ladder (bunch true) groups (0%nat, [O])) (rev (ladder (bunch false) groups (0%nat, [O])))).
   set (a := nth i (ladder (bunch true) groups (0%nat, [O])) (0%nat, [])).
   set (b := nth (groups - i) (ladder (bunch false) groups (0%nat, [O])) (0%nat, [])).
-  assert (H : below (over_w (i * S c) * over_w ((groups - i) * S c)) (mix a b)
+  assert (H : below (over_w (i * S c) * over_w ((groups - i) * S c)) (longer a b)
     (conv (power_of true (i * S c)) (power_of false ((groups - i) * S c)))).
-  { apply mix_ok; auto.
-    - pose proof (ladder_ok true groups i _ 0%nat I unit_ok) as A. rewrite Nat.add_0_r in A. exact A.
+  { apply trim_ok, mix_ok; auto.
+    - pose proof (ladder_ok true groups i _ 0%nat I' unit_ok) as A. rewrite Nat.add_0_r in A. exact A.
     - pose proof (ladder_ok false groups (groups - i) _ 0%nat ltac:(lia) unit_ok) as A. rewrite Nat.add_0_r in A. exact A. }
-  assert (In_ : In (a, b) (combine (ladder (bunch true) groups (0%nat, [O])) (rev (ladder (bunch false) groups (0%nat, [O]))))).
-  { assert (E : (a, b) = nth i (combine (ladder (bunch true) groups (0%nat, [O])) (rev (ladder (bunch false) groups (0%nat, [O]))))
-      ((0%nat, []), (0%nat, []))).
-    { rewrite combine_nth, rev_nth; rewrite ?rev_length, !ladder_length; [|lia|reflexivity].
+  assert (In_ : In (a, b) (firstn half both)).
+  { assert (E : (a, b) = nth i both ((0%nat, []), (0%nat, []))).
+    { unfold both. rewrite combine_nth, rev_nth; rewrite ?rev_length, !ladder_length; [|lia|reflexivity].
       replace (S groups - S i)%nat with (groups - i)%nat by lia. reflexivity. }
-    rewrite E. apply nth_In. rewrite combine_length, rev_length, !ladder_length. lia. }
+    assert (LB : length both = S groups) by (unfold both; rewrite combine_length, rev_length, !ladder_length; lia).
+    rewrite E. rewrite <- (firstn_skipn half both) at 1. rewrite app_nth1; [apply nth_In|]; rewrite firstn_length, LB; lia. }
   set (ups := nodes_from t (start t first_node) length_).
-  set (found := completed o (if bit then atoms (mix a b) else map swap (atoms (mix a b)))).
+  set (found := completed o (if bit then atoms (longer a b) else map swap (atoms (longer a b)))).
   exists (measured_at ups first_node length_ (if bit then found else rev found)). split.
   - apply in_flat_map. exists (a, b). split; [exact In_|]. unfold found. destruct bit; cbn; auto.
   - pose proof (completed_wholes bit _ _ _ H) as W. fold found in W.
@@ -427,7 +471,32 @@ Proof.
     destruct (measured_ok t o first_node length_ _ W') as [V D]. split; [exact V|].
     eapply dominates_trans; [exact D|]. apply (dominates_trans _ (atom_law o found)).
     + destruct bit; [apply dominates_refl|]. intros x y _ _. unfold atom_law. rewrite map_rev, h_rev. apply Qle_refl.
-    + eapply dominates_trans; [exact (atoms_ok bit _ _ _ H)|]. apply cell; assumption.
+    + destruct p_ok. eapply dominates_trans; [exact (atoms_ok bit _ _ _ H)|]. apply cell; assumption.
+Qed.
+
+Lemma negated others : ones (map negb others) = zeros others /\ zeros (map negb others) = ones others.
+Proof. induction others as [|[|] l [A B]]; cbn; unfold ones, zeros in *; cbn; auto. Qed.
+
+Lemma measures_ok l : neighbours p n l ->
+  nonneg l /\ exists M, In M measures /\ valid M /\ dominates (pair t (s o) M) l.
+Proof.
+  intros (bit & others & L & ->). destruct p_ok as [P0 P1]. split; [apply reports_nonneg; assumption|].
+  set (i := Nat.min groups (ones others / S c)). pose proof (ones_zeros others) as OZ.
+  assert (I : (i <= groups)%nat) by (unfold i; lia).
+  assert (K : (i * S c <= ones others)%nat).
+  { pose proof (Nat.mul_div_le (ones others) (S c)). unfold i. nia. }
+  assert (Z : ((groups - i) * S c <= zeros others)%nat).
+  { pose proof (Nat.mul_succ_div_gt (ones others) (S c) ltac:(lia)). pose proof (Nat.mul_div_le n (S c) ltac:(lia)).
+    unfold i, groups in *. destruct (n / S c)%nat as [|g]; [cbn; lia|]. cbn [Nat.sub] in *. rewrite Nat.sub_0_r in *.
+    destruct (Nat.min_spec g (ones others / S c)) as [[_ ->]|[_ ->]]; nia. }
+  destruct (Nat.lt_ge_cases i half) as [H|H]; [exact (cell_ok bit others i L H K Z)|].
+  destruct (negated others) as [N N'].
+  destruct (cell_ok (negb bit) (map negb others) (groups - i)) as (M & A & V & D).
+  - rewrite map_length. exact L.
+  - unfold half in *. pose proof (Nat.div_mod groups 2 ltac:(lia)). pose proof (Nat.mod_upper_bound groups 2 ltac:(lia)). lia.
+  - rewrite N. exact Z.
+  - rewrite N'. replace (groups - (groups - i))%nat with i by lia. exact K.
+  - exists M. split; [exact A|]. split; [exact V|]. apply mirrored; assumption.
 Qed.
 
 Variables low high : Z.
