@@ -462,22 +462,19 @@ Proof.
     unfold one. rewrite h_times_cons, h_times_nil, !Qmult_1_r. ring.
 Qed.
 
-(** The claim: after n instances delta is at most d / o at e^epsilon = b^k. *)
-Definition accepted (M : measure) (n : positive) (k d : Z) : bool :=
-  let N := raised k (many n M) in (first N =? k)%Z && (delta t N <=? d)%Z.
+(** The claim: a measure shows delta of at most d / o at e^epsilon = b^k. *)
+Definition shows (N : measure) (k d : Z) : bool :=
+  let N := raised k N in (first N =? k)%Z && (delta t N <=? d)%Z.
 
-Theorem accepted_ok M class n k d : valid M -> covers (pair t s M) class -> accepted M n k d = true ->
-  forall l, adaptive (repeat class (Pos.to_nat n)) l -> h l 1 (/ r ^ k) <= d # o.
+Lemma shows_ok N k d l : valid N -> dominates (pair t s N) l -> shows N k d = true -> h l 1 (/ r ^ k) <= d # o.
 Proof.
-  intros V C A l L. destruct (composition _ class (pair_whole M V) C _ l L) as [_ D].
-  destruct (many_ok M V n) as [VN E]. unfold accepted in A.
-  destruct (raised_ok t k _ VN) as [VR H]. apply andb_true_iff in A as [F B].
+  intros VN D A. unfold shows in A. destruct (raised_ok t k _ VN) as [VR H]. apply andb_true_iff in A as [F B].
   apply Z.eqb_eq in F. apply Z.leb_le, le_Q in B.
   assert (P : 0 <= / r ^ k) by (apply Qlt_le_weak, Qinv_lt_0_compat, power_pos).
-  pose proof (D 1 (/ r ^ k) ltac:(lra) P) as H1. pose proof (E 1 (/ r ^ k) ltac:(lra) P) as H2.
+  pose proof (D 1 (/ r ^ k) ltac:(lra) P) as H2.
   pose proof s_pos as SP. rewrite h_pair in H2 by (assumption || lra).
   pose proof (H 1 (/ r ^ k) ltac:(lra) P) as H3. pose proof (delta_bounds t _ VR) as H4. rewrite F in H4.
-  assert (Q1 : Measures.value t (many n M) 1 (/ r ^ k) <= !d) by lra.
+  assert (Q1 : Measures.value t N 1 (/ r ^ k) <= !d) by lra.
   pose proof (mul_le_l s _ _ ltac:(lra) Q1) as H5.
   assert (Q2 : s * !d == d # o) by (unfold Qeq, Qmult, s, inject_Z; cbn [Qnum Qden]; lia). lra.
 Qed.
@@ -504,18 +501,13 @@ Fixpoint exponential (x : Q) (n : nat) : Q := match n with 0%nat => 1 | S m => e
 
 Record claim := Claim { epsilon : Q; delta_ : Q; instances : positive; (* how it is shown: *) terms : nat; node : Z }.
 
-Definition certified (Ms : list measure) (c : claim) : bool :=
-  match worst Ms with
-  | Some G =>
-    accepted G (instances c) (node c) (Qnum (delta_ c) * O / Zpos (Qden (delta_ c))) &&
-    Qle_bool (/ r ^ node c) (exponential (epsilon c) (terms c))
-  | None => false
-  end.
-
-(** Whatever is chosen by what was seen, every event obeys (epsilon, delta). *)
-Definition private (class : law -> Prop) (c : claim) : Prop :=
-  forall l, adaptive (repeat class (Pos.to_nat (instances c))) l ->
+(** Every event obeys (epsilon, delta). *)
+Definition obeys (l : law) (c : claim) : Prop :=
   forall S, event fst l S <= exponential (epsilon c) (terms c) * event snd l S + delta_ c.
+
+Definition shows_claim (N : measure) (c : claim) : bool :=
+  shows N (node c) (Qnum (delta_ c) * O / Zpos (Qden (delta_ c))) &&
+  Qle_bool (/ r ^ node c) (exponential (epsilon c) (terms c)).
 
 Lemma event_nonneg l : nonneg l -> forall S, 0 <= event snd l S.
 Proof.
@@ -523,17 +515,30 @@ Proof.
   specialize (IH (fun i => S (Datatypes.S i))). destruct (S 0%nat); lra.
 Qed.
 
+Lemma shows_claim_ok N c l : valid N -> nonneg l -> dominates (pair t s N) l -> shows_claim N c = true -> obeys l c.
+Proof.
+  intros V P D A S. apply andb_true_iff in A as [A X]. apply Qle_bool_imp_le in X.
+  pose proof (shows_ok N _ _ l V D A) as H. pose proof (events l S (/ r ^ node c)).
+  pose proof (Qmult_le_compat_r _ _ _ X (event_nonneg l P S)).
+  assert (E : Qnum (delta_ c) * O / Zpos (Qden (delta_ c)) # o <= delta_ c).
+  { destruct (delta_ c) as [a b]. unfold Qle; cbn [Qnum Qden]. pose proof (Z.mul_div_le (a * O) (Zpos b)). lia. }
+  lra.
+Qed.
+
+(** Whatever is chosen by what was seen. *)
+Definition private (class : law -> Prop) (c : claim) : Prop :=
+  forall l, adaptive (repeat class (Pos.to_nat (instances c))) l -> obeys l c.
+
+Definition certified (Ms : list measure) (c : claim) : bool :=
+  match worst Ms with Some G => shows_claim (many (instances c) G) c | None => false end.
+
 Theorem certified_ok Ms (class : law -> Prop) c : certified Ms c = true ->
   (forall l, class l -> nonneg l /\ exists M, In M Ms /\ valid M /\ dominates (pair t s M) l) -> private class c.
 Proof.
-  unfold certified. destruct (worst Ms) as [G|] eqn:E; [|discriminate]. intros A C l L S.
-  apply andb_true_iff in A as [A X]. apply Qle_bool_imp_le in X.
-  destruct (worst_ok Ms G class E C) as [V K]. destruct (composition _ class (pair_whole G V) K _ l L) as [N _].
-  pose proof (accepted_ok G class _ _ _ V K A l L) as H. pose proof (events l S (/ r ^ node c)).
-  pose proof (Qmult_le_compat_r _ _ _ X (event_nonneg l N S)).
-  assert (D : Qnum (delta_ c) * O / Zpos (Qden (delta_ c)) # o <= delta_ c).
-  { destruct (delta_ c) as [a b]. unfold Qle; cbn [Qnum Qden]. pose proof (Z.mul_div_le (a * O) (Zpos b)). lia. }
-  lra.
+  unfold certified. destruct (worst Ms) as [G|] eqn:E; [|discriminate]. intros A C l L.
+  destruct (worst_ok Ms G class E C) as [V K]. destruct (composed _ class _ l (pair_whole G V) K L) as [N D].
+  destruct (many_ok G V (instances c)) as [VN DN].
+  apply (shows_claim_ok _ c l VN N); [|exact A]. eapply dominates_trans; [exact DN|exact D].
 Qed.
 
 End Checker.

@@ -4,7 +4,7 @@
     mean a / d), the negative binomial laws (of ratio b / d and shape a / b; of shape 1: geometric) and the binomial
     laws (b < 0: of - a / b trials, with odds - b / d). *)
 
-From Kernel Require Export Checker.
+From Kernel Require Export Mixes.
 
 Fixpoint sum (f : nat -> Q) (from n : nat) : Q := match n with 0%nat => 0 | S n => f from + sum f (S from) n end.
 
@@ -40,9 +40,12 @@ Definition before (f : nat -> Q) (j : nat) : Q := match j with 0%nat => 0 | S i 
 
 Definition pairs (P P' : nat -> Q) (j n : nat) : law := map (fun i => (P i, P' i)) (seq j n).
 
-(** A sum with such noise, of which counts below n are seen (and so any event, in the limit), in both directions. *)
-Definition noisy_sum (l : law) : Prop :=
-  exists f n, noise f /\ (l = pairs (before f) f 0 n \/ l = pairs f (before f) 0 n).
+(** A sum with such noise, of which counts below n are seen (and so any event, in the limit): the first law is that of
+    the larger sum, or that of the smaller one; or it may be either. *)
+Definition noisy_sum_in (up : bool) (l : law) : Prop :=
+  exists f n, noise f /\ l = if up then pairs (before f) f 0 n else pairs f (before f) 0 n.
+
+Definition noisy_sum (l : law) : Prop := exists up, noisy_sum_in up l.
 
 (** ** Upper and lower bounds on all f j / f mode, in units of 1 / top *)
 
@@ -353,42 +356,74 @@ Variables low high : Z.
 Definition sorted (up : bool) : list (Z * Z) :=
   let l := atoms a b d mode top after up in if Bool.eqb up (b <=? a)%Z then l else rev l.
 
-Definition measures : list measure :=
-  let ups := nodes_from t (start t first_node) nodes in
-  map (fun up => measured_at ups first_node nodes (sorted up)) [true; false].
-
-Definition check (claimed : claim) : bool :=
-  sound o a b d mode top after && certified t o mul low high measures claimed.
+Definition measure_in (up : bool) : measure :=
+  measured_at (nodes_from t (start t first_node) nodes) first_node nodes (sorted up).
 
 Lemma bound_wholes f P P' l : forall j, bound_from mode top f P P' j l -> wholes l.
 Proof. induction l as [|[p q] l IH]; intros j H; constructor; [apply H|]. apply (IH (S j)), H. Qed.
 
-(** Whatever noise of this law, and whatever is chosen by what was seen. *)
-Theorem check_ok claimed : check claimed = true -> private (noisy_sum a b d) claimed.
+Lemma measure_ok up : sound o a b d mode top after = true -> forall l, noisy_sum_in a b d up l ->
+  nonneg l /\ valid (measure_in up) /\ dominates (pair t (s o) (measure_in up)) l.
 Proof.
-  unfold check. intro C. apply andb_true_iff in C as [S C]. unfold sound in S. rewrite !andb_true_iff in S.
-  destruct S as [[[D A] TG] SUM]. apply Z.ltb_lt in D, TG. apply Z.leb_le in SUM. rewrite forallb_forall in A.
+  unfold sound. rewrite !andb_true_iff. intros [[[D A] TG] SUM] l (f & n & F & ->).
+  apply Z.ltb_lt in D, TG. apply Z.leb_le in SUM. rewrite forallb_forall in A.
   assert (A' : forall i, (i < mode)%nat -> (0 < a + b * Z.of_nat i)%Z) by (intros; apply Z.ltb_lt, A, in_seq; lia).
-  apply (certified_ok t o mul mul_ok low high _ _ _ C). intros l (f & n & F & L).
-  assert (up : exists up : bool, l = if up then pairs (before f) f 0 n else pairs f (before f) 0 n)
-    by (destruct L; [exists true|exists false]; assumption).
-  clear L. destruct up as [up ->]. split.
+  split.
   { assert (P : forall g g', (forall j, 0 <= g j) -> (forall j, 0 <= g' j) -> nonneg (pairs g g' 0 n)).
     { intros g g' G G'. apply Forall_map, Forall_forall. cbn. auto. }
     pose proof (f_nonneg a b d f F). pose proof (before_nonneg a b d f F). destruct up; auto. }
-  set (found := sorted up).
   assert (W : wholes (atoms a b d mode top after up)).
-  { pose proof (found_ok a b d mode top after f F D A') as K. pose proof (f_nonneg a b d f F mode) as M. unfold atoms. apply Forall_app. split.
+  { pose proof (found_ok a b d mode top after f F D A') as K. pose proof (f_nonneg a b d f F mode) as M.
+    unfold atoms. apply Forall_app. split.
     - destruct up; [eapply bound_wholes, ups_ok|eapply bound_wholes, downs_ok];
         try exact K; try exact F; try exact o; try lia; cbn [before]; change (!0) with 0; lra.
     - repeat constructor; cbn [fst snd]; [|lia]. eapply tail_nonneg; eassumption || exact o. }
-  exists (measured_at (nodes_from t (start t first_node) nodes) first_node nodes found). split.
-  { unfold measures. destruct up; cbn; auto. }
-  assert (W' : wholes found) by (unfold found, sorted; destruct (Bool.eqb _ _); [exact W|apply Forall_rev; exact W]).
-  destruct (measured_ok t o first_node nodes found W') as [V K]. split; [exact V|].
+  assert (W' : wholes (sorted up)) by (unfold sorted; destruct (Bool.eqb _ _); [exact W|apply Forall_rev; exact W]).
+  destruct (measured_ok t o first_node nodes _ W') as [V K]. split; [exact V|].
   eapply dominates_trans; [exact K|]. intros x y X Y.
   pose proof (atoms_ok o a b d mode top after f F D A' TG SUM up n x y X Y) as H.
-  unfold found, sorted. destruct (Bool.eqb _ _); [exact H|]. unfold atom_law. rewrite map_rev, h_rev. exact H.
+  unfold sorted. destruct (Bool.eqb _ _); [exact H|]. unfold atom_law. rewrite map_rev, h_rev. exact H.
+Qed.
+
+Definition check (claimed : claim) : bool :=
+  sound o a b d mode top after && certified t o mul low high [measure_in true; measure_in false] claimed.
+
+(** Whatever noise of this law, and whatever is chosen by what was seen: also which sum is the larger one. *)
+Theorem check_ok claimed : check claimed = true -> private (noisy_sum a b d) claimed.
+Proof.
+  intro C. apply andb_true_iff in C as [G C]. apply (certified_ok t o mul mul_ok low high _ _ _ C).
+  intros l [up H]. destruct (measure_ok up G l H) as (N & V & D). split; [exact N|].
+  exists (measure_in up). destruct up; cbn; auto.
+Qed.
+
+Definition check_fixed (cuts : list nat) (claimed : claim) : bool :=
+  let (A, B) := (measure_in true, measure_in false) in
+  match worst t [A; B] with
+  | Some W => sound o a b d mode top after && blocks t o mul low high A B W claimed 0 cuts
+  | None => false
+  end.
+
+(** Which sum is the larger one was fixed for each instance before anything was seen. *)
+Theorem check_fixed_ok cuts claimed : check_fixed cuts claimed = true ->
+  forall ups, length ups = Pos.to_nat (instances claimed) ->
+  forall l, adaptive (map (noisy_sum_in a b d) ups) l -> obeys l claimed.
+Proof.
+  unfold check_fixed. destruct (worst t _) as [W|] eqn:E; [|discriminate]. intros C ups L l M.
+  apply andb_true_iff in C as [C K]. pose proof (fun up => measure_ok up C) as H.
+  assert (V : forall up, valid (measure_in up)).
+  { intro up. apply (H up (pairs (fun _ => 0) (fun _ => 0) 0 0)). exists (fun _ => 0), 0%nat. split; [|destruct up; reflexivity].
+    split; [intro; lra|]. split; [intro; ring|]. intro n. assert (Z : forall i, sum (fun _ => 0) i n == 0); [|rewrite Z; lra].
+    induction n as [|n IH]; intro i; cbn [sum]; [reflexivity|]. rewrite IH. reflexivity. }
+  destruct (worst_ok t o _ W (fun l => exists up, l = pair t (s o) (measure_in up)) E) as [VW CW].
+  { intros l' [up ->]. split; [apply pair_whole, V|]. exists (measure_in up). split; [destruct up; cbn; auto|].
+    split; [apply V|apply dominates_refl]. }
+  assert (D : forall up, dominates (pair t (s o) W) (pair t (s o) (measure_in up))) by (intro up; apply CW; exists up; reflexivity).
+  assert (Cov : forall up, covers (pair t (s o) (measure_in up)) (noisy_sum_in a b d up)).
+  { intros up l' L'. destruct (H up l' L') as (N & _ & D'). split; assumption. }
+  apply (blocks_ok t o mul mul_ok low high _ _ W (V true) (V false) VW (D true) (D false) claimed _ _ (Cov true) (Cov false) cuts K ups L).
+  assert (F : map (noisy_sum_in a b d) ups = mixed (noisy_sum_in a b d true) (noisy_sum_in a b d false) ups)
+    by (apply map_ext; intros [|]; reflexivity).
+  rewrite <- F. exact M.
 Qed.
 
 End Claim.

@@ -1,8 +1,9 @@
 """Write what a certificate claims as a theorem, with its proof, for Coq: of randomized response, Poisson or NB noise.
 
-    python generate.py CERTIFICATE [--epsilon E] [--delta D] [--grid T] [--revealed C] > Claim.v
+    python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--cuts C ...] > Claim.v
 
-Coq needs nothing of this file: what it accepts is the theorem that it prints, and that is what must be read.
+A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed. Coq needs
+nothing of this file: what it accepts is the theorem that it prints, and that is what must be read.
 """
 
 from __future__ import annotations
@@ -21,20 +22,24 @@ CLAIM = """(* {said} *)
 From Kernel Require Import {module} Kronecker.
 
 (* Spelt out as in the theorem: behind a name of its own, conversion would compute it again, and slowly. *)
-Lemma computed : check {grid} (2 ^ {bits}) {arguments} fast {hints} ({low}) ({high})
+Lemma computed : check{fixed} {grid} (2 ^ {bits}) {arguments} {product} {hints} ({low}) ({high}){cuts}
   (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 
 (* exponential x n is the sum of x^i / i! up to i = n, so it is at most e^x. *)
-Theorem certified : forall l, adaptive (repeat ({family}) (Pos.to_nat {instances})) l ->
+Theorem certified : {instance}
   forall S, event fst l S <= exponential ({epsilon}) {terms} * event snd l S + ({delta}).
 Proof.
-  exact (check_ok {grid} (2 ^ {bits}) {first} fast fast_ok {hints} ({low}) ({high})
+  exact (check{fixed}_ok {grid} (2 ^ {bits}) {all_arguments} {product} {proof} {hints} ({low}) ({high}){cuts}
     (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) computed).
 Qed.
 
 Print Assumptions certified.
 """
+
+ANY = "forall l, adaptive (repeat ({family}) (Pos.to_nat {instances})) l ->"
+FIXED = """forall ups, length ups = Pos.to_nat {instances} ->
+  forall l, adaptive (map ({family}) ups) l ->"""
 
 
 def node_below(epsilon: Fraction, grid: int) -> tuple[int, int]:
@@ -97,50 +102,56 @@ def shown(number: Fraction) -> str:
     return f"{number.numerator} # {number.denominator}"
 
 
-def theorem(certificate: dict[str, Any], grid: int, epsilon: Fraction, delta: Fraction, revealed: int | None) -> str:
+def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, cuts: list[int] | None) -> str:
     """Return the claim of a certificate as a theorem of Coq, with a proof by computation."""
     together = certificate["together"]
     if len(together) != 1 or together[0]["protocol"] not in ("rr", "poisson", "nb"):
         raise ValueError(f"together={together!r} must be one entry, of the protocol 'rr', 'poisson' or 'nb'.")
-    if epsilon <= 0 or not 0 < delta < 1:
-        raise ValueError(f"epsilon={epsilon} must be positive, and delta={delta} in (0, 1).")
-    entry = together[0]
-    users, honest = whole("users", entry["users"], 1), whole("honest", entry["honest"], 1)
-    nodes = Fraction(2**grid, 2 ** whole("grid", certificate["grid"], 1))
-    first, last = (int(node * nodes) for node in entry["window"])
-    low, high = (int(node * nodes) for node in certificate["window"])
+    of_window, given = whole("grid", certificate["grid"], 1), {**certificate, **together[0]}
+    for name, value in settings.items():
+        if name not in given:
+            raise ValueError(f"{name}={value} must be a field of the certificate.")
+        given[name] = int(value) if isinstance(given[name], int) else value
+    epsilon, delta, grid = Fraction(given["epsilon"]), Fraction(given["delta"]), whole("grid", given["grid"], 1)
+    if epsilon <= 0 or not 0 < delta < 1 or grid > 16:
+        raise ValueError(f"epsilon={epsilon} must be positive, delta={delta} in (0, 1), and grid={grid} at most 16.")
     node, terms = node_below(epsilon, grid)
+    users, honest = whole("users", given["users"], 1), whole("honest", given["honest"], 1)
+    (first, last), (low, high) = (
+        [int(node * Fraction(2**grid, 2**of_window)) for node in window]
+        for window in (together[0]["window"], certificate["window"])
+    )
     window = f"({first}) {last - first + 1}"
-    if entry["protocol"] == "rr":
-        flip = Fraction(entry["flip_probability"])
+    if given["protocol"] == "rr":
+        if cuts is not None:
+            raise ValueError("--cuts is for noise: the theorem on randomized response is for every adaptive choice.")
+        flip, revealed = Fraction(given["flip_probability"]), whole("revealed", given["revealed"], 0)
         if not 0 < flip < 1:
-            raise ValueError(f"flip_probability={entry['flip_probability']!r} must be in (0, 1).")
-        revealed = whole("revealed", entry["revealed"] if revealed is None else revealed, 0)
-        law, family = f"randomized response, flip probability {flip}", f"neighbours ({shown(flip)}) {honest}"
-        module, arguments, hints = "RandomizedResponse", f"{flip.numerator} {flip.denominator}", f"{TINY} {revealed} {window} {honest}"
-        first_arguments = f"{arguments} ltac:(discriminate)"
+            raise ValueError(f"flip_probability={given['flip_probability']!r} must be in (0, 1).")
+        module, law, family = "RandomizedResponse", f"flip probability {flip}", f"neighbours ({shown(flip)}) {honest}"
+        arguments, hints = f"{flip.numerator} {flip.denominator}", f"{TINY} {revealed} {window} {honest}"
+        all_arguments = f"{arguments} ltac:(discriminate)"
     else:
-        share = Fraction(honest, users)
-        if entry["protocol"] == "poisson":
-            mean = Fraction(entry["mean"]) * share
-            rate, law = (mean.numerator, 0, mean.denominator), f"Poisson noise of mean {mean}"
+        if given["protocol"] == "poisson":
+            size, p = Fraction(given["mean"]) * Fraction(honest, users), Fraction(0)
+            rate, law = (size.numerator, 0, size.denominator), f"Poisson noise of mean {size}"
         else:
-            shape, p = Fraction(entry["shape"]) * share, Fraction(entry["p"])
-            if not 0 < p < 1:
-                raise ValueError(f"p={entry['p']!r} must be in (0, 1).")
-            a, b, d = shape.numerator * p.numerator, shape.denominator * p.numerator, shape.denominator * p.denominator
-            rate, law = (a, b, d), f"negative binomial noise of shape {shape} and p {p}"
-        if rate[0] <= 0:
-            raise ValueError("The noise must not be 0.")
-        mode, weight, after = noise(*rate)
-        family = "noisy_sum {} {} {}".format(*rate)
-        module, hints = "Noise", ""
-        arguments = first_arguments = "{} {} {} {} {} {} {}".format(*rate, mode, weight, after, window)
-    said = f"{law}, {honest} honest of {users} users, {entry['instances']} instances: epsilon {epsilon}, delta {delta}"
+            size, p = Fraction(given["shape"]) * Fraction(honest, users), Fraction(given["p"])
+            rate = (size.numerator * p.numerator, size.denominator * p.numerator, size.denominator * p.denominator)
+            law = f"negative binomial noise of shape {size} and p {p}"
+        if size <= 0 or not 0 <= p < 1:
+            raise ValueError(f"The noise's size={size} must be positive, and its p={p} in (0, 1).")
+        module, hints, family = "Noise", "", f"noisy_sum{'' if cuts is None else '_in'} " + "{} {} {}".format(*rate)
+        arguments = all_arguments = "{} {} {} {} {} {} {}".format(*rate, *noise(*rate), window)
+    instances = whole("instances", given["instances"], 1)
+    listed = "" if cuts is None else f" [{'; '.join(f'{cut}%nat' for cut in cuts)}]"
+    said = f"{law}, {honest} honest of {users} users, {instances} instances: epsilon {epsilon}, delta {delta}"
     return CLAIM.format(
-        said=said, module=module, grid=2**grid - 1, bits=BITS, arguments=arguments, first=first_arguments, hints=hints,
+        said=said, module=module, grid=2**grid - 1, bits=BITS, arguments=arguments, all_arguments=all_arguments,
+        product="pmul" if plain else "fast", proof="(fun _ _ _ _ => eq_refl)" if plain else "fast_ok", hints=hints,
         low=low, high=max(high, node), epsilon=shown(epsilon), delta=shown(delta),
-        instances=whole("instances", entry["instances"], 1), terms=terms, node=node, family=family,
+        instances=instances, terms=terms, node=node, cuts=listed, fixed="" if cuts is None else "_fixed",
+        instance=(ANY if cuts is None else FIXED).format(family=family, instances=instances),
     )  # fmt: skip
 
 
@@ -148,18 +159,15 @@ def main() -> int:
     """Print the theorem; exit with 2 if there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("certificate", type=Path, help="A certificate's file.")
-    parser.add_argument("--epsilon", help="Claim this epsilon instead of the certificate's.")
-    parser.add_argument("--delta", help="Claim this delta instead of the certificate's.")
-    parser.add_argument("--grid", type=int, help="T, from 1 to 16: b = 1 / (1 - 2^-T); the certificate's by default.")
-    parser.add_argument("--revealed", type=int, help="For rr: users are hidden this many and one more at a time.")
+    parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="A field, and the value to take instead.")
+    parser.add_argument("--plain", action="store_true", help="Multiply without machine integers: slow, and no axiom.")
+    parser.add_argument(
+        "--cuts", type=int, nargs="*", help="For noise: which sum is larger is fixed for each instance; with blocks."
+    )
     given = parser.parse_args()
     try:
-        certificate = json.loads(given.certificate.read_text())
-        grid = certificate["grid"] if given.grid is None else given.grid
-        if not 1 <= whole("grid", grid, 1) <= 16:
-            raise ValueError(f"grid={grid} must be an integer from 1 to 16.")
-        epsilon, delta = (Fraction(given.__dict__[name] or certificate[name]) for name in ("epsilon", "delta"))
-        print(theorem(certificate, grid, epsilon, delta, given.revealed))
+        settings = dict(setting.split("=", 1) for setting in given.settings)
+        print(theorem(json.loads(given.certificate.read_text()), settings, given.plain, given.cuts))
     except (ValueError, KeyError, TypeError, OSError, ZeroDivisionError) as reason:
         print(f"No theorem: {reason}", file=sys.stderr)
         return 2
