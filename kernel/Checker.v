@@ -134,7 +134,8 @@ Proof. reflexivity. Qed.
 
 Lemma single_ok p q i u ms gone c x y : (0 <= p)%Z -> (0 <= q)%Z -> good (ms, gone) -> at_node c i * !F <= !u ->
   0 <= x -> 0 <= y ->
-  good (single p q i u (ms, gone)) /\ pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (single p q i u (ms, gone)) x y.
+  good (single p q i u (ms, gone)) /\
+    pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (single p q i u (ms, gone)) x y.
 Proof.
   intros P P' [W G] U X Y. unfold single. cbn [fst snd] in *. destruct (u * p <=? F * q)%Z eqn:E.
   - apply Z.leb_le, le_Q in E. rewrite !inject_Z_mult in E. split.
@@ -152,7 +153,8 @@ Qed.
 
 Lemma place_ok p q state c ms gone x y : (0 <= p)%Z -> (0 <= q)%Z -> good (ms, gone) -> steady c state ->
   0 <= x -> 0 <= y ->
-  good (place p q state (ms, gone)) /\ pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (place p q state (ms, gone)) x y.
+  good (place p q state (ms, gone)) /\
+    pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (place p q state (ms, gone)) x y.
 Proof.
   intros P P' G S X Y. destruct state as [[i prev] [|u ups]]; unfold place.
   - destruct G as [W G]. cbn [fst snd] in *. split; [split; cbn [fst snd]; [assumption|lia]|].
@@ -236,7 +238,9 @@ Definition measured_at (ups : list Z) (k : Z) (n : nat) (atoms : list (Z * Z)) :
 Definition measured (k : Z) (n : nat) : list (Z * Z) -> measure := measured_at (nodes_from (start k) n) k n.
 
 Lemma v_zeros n : forall c x y, v c (repeat 0%Z n) x y == 0.
-Proof. induction n as [|n IH]; intros; cbn [repeat Measures.v]; [reflexivity|]. rewrite IH. change (!0) with 0. ring. Qed.
+Proof.
+  induction n as [|n IH]; intros; cbn [repeat Measures.v]; [reflexivity|]. rewrite IH. change (!0) with 0. ring.
+Qed.
 
 Lemma zeros_whole n : whole (repeat 0%Z n).
 Proof. induction n; constructor; [lia|assumption]. Qed.

@@ -231,9 +231,11 @@ Proof.
       induction Ns; cbn [fold_right]; [apply one_nonneg|apply times_nonneg; assumption].
 Qed.
 
-Lemma composed g class n l : nonneg g -> covers g class -> adaptive (repeat class n) l -> nonneg l /\ dominates (power g n) l.
+Lemma composed g class n l : nonneg g -> covers g class -> adaptive (repeat class n) l ->
+  nonneg l /\ dominates (power g n) l.
 Proof.
-  intros N C A. assert (E : power g n = fold_right times one (repeat g n)) by (clear; induction n as [|n IH]; cbn; congruence).
+  intros N C A.
+  assert (E : power g n = fold_right times one (repeat g n)) by (clear; induction n as [|n IH]; cbn; congruence).
   rewrite E. apply (composition _ (repeat class n)); [| |exact A]; clear A E; induction n; constructor; auto.
 Qed.
 

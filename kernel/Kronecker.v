@@ -28,7 +28,10 @@ Lemma conv_zero b : forall j a, (forall k, a k = 0%Z) -> conv a b j = 0%Z.
 Proof. induction j as [|j IH]; intros a A; cbn [conv]; rewrite A; [reflexivity|]. rewrite IH by auto. lia. Qed.
 
 Lemma conv_eq b b' : forall j a a', (forall k, a k = a' k) -> (forall k, b k = b' k) -> conv a b j = conv a' b' j.
-Proof. induction j as [|j IH]; intros a a' A B; cbn [conv]; rewrite A, B; [reflexivity|]. rewrite (IH _ (fun k => a' (S k))); auto. Qed.
+Proof.
+  induction j as [|j IH]; intros a a' A B; cbn [conv]; rewrite A, B; [reflexivity|].
+  rewrite (IH _ (fun k => a' (S k))); auto.
+Qed.
 
 Lemma co_pmul a b : forall j, co (pmul a b) j = conv (fun k => co a k) (fun k => co b k) j.
 Proof.
@@ -138,7 +141,8 @@ Proof.
   - destruct l as [|m l]; cbn [pack fst snd]; [split; [exact F|reflexivity]|]. inversion F as [|? ? M F']; subst.
     split; [exact F'|]. rewrite number_WW, width_1. cbn [eval].
     change (number 0) with to_Z. change (to_Z 0) with 0%Z. rewrite of_Z_spec, Z.mod_small by exact M. lia.
-  - cbn [pack]. destruct l as [|m l]; [split; [exact F|]; cbn [fst snd eval]; rewrite Z.mul_0_r; reflexivity|]. set (ml := m :: l) in *. clearbody ml.
+  - cbn [pack]. destruct l as [|m l]; [split; [exact F|]; cbn [fst snd eval]; rewrite Z.mul_0_r; reflexivity|].
+    set (ml := m :: l) in *. clearbody ml.
     destruct (IH _ F) as [F1 E1]. destruct (pack n ml) as [lo l1]. cbn [fst snd] in *.
     destruct (IH _ F1) as [F2 E2]. destruct (pack n l1) as [hi l2]. cbn [fst snd] in *.
     split; [exact F2|]. rewrite number_WW, (width_S (S n)). nia.
@@ -156,7 +160,8 @@ Lemma zeros_ok n : forall l, digits l -> digits (zeros n l) /\ eval (zeros n l) 
 Proof.
   induction n as [|n IH]; intros l D; cbn [zeros].
   - split; [constructor; [unfold B; lia|exact D]|]. rewrite width_1. cbn [eval]. lia.
-  - destruct (IH _ D) as [D1 E1]. destruct (IH _ D1) as [D2 E2]. split; [exact D2|]. rewrite E2, E1, (width_S (S n)). lia.
+  - destruct (IH _ D) as [D1 E1]. destruct (IH _ D1) as [D2 E2]. split; [exact D2|].
+    rewrite E2, E1, (width_S (S n)). lia.
 Qed.
 
 Lemma unpack_ok n : forall x l, digits l ->
@@ -215,7 +220,8 @@ Theorem fast_ok a b : whole a -> whole b -> fast a b = pmul a b.
 Proof.
   intros A A'. unfold fast. set (n := Nat.log2_up _). clearbody n.
   destruct (_ && _) eqn:E; [|reflexivity]. rewrite !andb_true_iff in E. destruct E as [[[[LA LB] FA] FB] T].
-  apply Z.ltb_lt in T. pose proof (pack_ok n a (fitsb_ok _ FA)) as [_ EA]. pose proof (pack_ok n b (fitsb_ok _ FB)) as [_ EB].
+  apply Z.ltb_lt in T. pose proof (pack_ok n a (fitsb_ok _ FA)) as [_ EA].
+  pose proof (pack_ok n b (fitsb_ok _ FB)) as [_ EB].
   destruct (pack n a) as [x [|? ?]]; [|reflexivity]. destruct (pack n b) as [y [|? ?]]; [|reflexivity].
   cbn [fst snd eval] in *. destruct a as [|u a]; [discriminate|]. destruct b as [|w b]; [discriminate|].
   destruct (multiplied_ok n x y) as [D E]. apply nth_ext with 0%Z 0%Z.

@@ -23,14 +23,16 @@ Definition block : Set := nat * list Z.
 
 Definition mass (b : block) (j : nat) : Z := if (j <? fst b)%nat then 0%Z else co (snd b) (j - fst b).
 
-Lemma conv_left b l : forall f j, conv (mass (f, l)) b j = if (j <? f)%nat then 0%Z else conv (fun k => co l k) b (j - f).
+Lemma conv_left b l : forall f j, conv (mass (f, l)) b j =
+  if (j <? f)%nat then 0%Z else conv (fun k => co l k) b (j - f).
 Proof.
   induction f as [|f IH]; intro j.
   - rewrite Nat.sub_0_r. apply conv_eq; [|auto]. intro k. unfold mass; cbn. rewrite Nat.sub_0_r. reflexivity.
   - destruct j as [|j]; [reflexivity|]. cbn [conv]. exact (IH j).
 Qed.
 
-Lemma conv_right m g : forall j a, conv a (mass (g, m)) j = if (j <? g)%nat then 0%Z else conv a (fun k => co m k) (j - g).
+Lemma conv_right m g : forall j a, conv a (mass (g, m)) j =
+  if (j <? g)%nat then 0%Z else conv a (fun k => co m k) (j - g).
 Proof.
   induction j as [|j IH]; intro a; cbn [conv].
   - unfold mass; cbn [fst snd]. destruct g; cbn; [reflexivity|lia].
@@ -42,7 +44,8 @@ Qed.
 
 Lemma mass_pmul f l g m j : mass (f + g, pmul l m)%nat j = conv (mass (f, l)) (mass (g, m)) j.
 Proof.
-  rewrite conv_left. unfold mass at 1; cbn [fst snd]. destruct (Nat.ltb_spec j f); [destruct (Nat.ltb_spec j (f + g)); lia|].
+  rewrite conv_left. unfold mass at 1; cbn [fst snd].
+  destruct (Nat.ltb_spec j f); [destruct (Nat.ltb_spec j (f + g)); lia|].
   rewrite conv_right, co_pmul. destruct (Nat.ltb_spec j (f + g)), (Nat.ltb_spec (j - f) g); try lia.
   f_equal. lia.
 Qed.
@@ -197,9 +200,11 @@ Lemma completed_ok l f atoms : weight l <= 1 ->
   dominates (atom_law o (completed atoms)) l.
 Proof.
   intros W U x y X Y. pose proof (h_lower x y X Y l _ U) as H. pose proof (s_pos o) as SP.
-  assert (E : firsts (repeat (0, 0)%Z f ++ atoms) = firsts atoms) by (clear; induction f as [|f IH]; [reflexivity|exact IH]).
+  assert (E : firsts (repeat (0, 0)%Z f ++ atoms) = firsts atoms)
+    by (clear; induction f as [|f IH]; [reflexivity|exact IH]).
   assert (E' : h (atom_law o (repeat (0, 0)%Z f ++ atoms)) x y == h (atom_law o atoms) x y).
-  { clear. unfold atom_law. rewrite map_app, h_app. assert (E : h (map (fun a => (s o * !(fst a), s o * !(snd a))) (repeat (0, 0)%Z f)) x y == 0);
+  { clear. unfold atom_law. rewrite map_app, h_app.
+    assert (E : h (map (fun a => (s o * !(fst a), s o * !(snd a))) (repeat (0, 0)%Z f)) x y == 0);
       [|rewrite E; ring]. induction f as [|f IH]; cbn [repeat map h fst snd]; [reflexivity|]. rewrite IH.
     change (!0) with 0. positive; lra. }
   rewrite E, E' in H. unfold completed, atom_law. rewrite map_app, h_app. fold (atom_law o atoms). cbn [map h fst snd].

@@ -58,7 +58,8 @@ Proof.
     apply times_equal; auto using equal_refl, times_nonneg, power_nonneg.
   - destruct (Bool.bool_dec false true), (Bool.bool_dec false false); try congruence. cbn [power].
     set (a := power A (count first true)) in *. set (b := power B (count first false)) in *.
-    assert (Na : nonneg a) by (apply power_nonneg; assumption). assert (Nb : nonneg b) by (apply power_nonneg; assumption).
+    assert (Na : nonneg a) by (apply power_nonneg; assumption).
+    assert (Nb : nonneg b) by (apply power_nonneg; assumption).
     apply (equal_trans _ (times B (times a b))); [apply times_equal; auto using equal_refl, times_nonneg|].
     apply (equal_trans _ (times (times B a) b)); [split; apply assoc|].
     apply (equal_trans _ (times (times a B) b)); [|apply assoc].
@@ -94,9 +95,11 @@ Proof.
     destruct N as [N|]; cbn [is_valid law_of] in *.
     + destruct (combined_ok t o mul mul_ok low high _ N V' W) as [V2 D2]. split; [exact V2|].
       eapply dominates_trans; [exact D2|]. apply times_dominates; auto using pair_whole.
-    + split; [exact V'|]. eapply dominates_trans; [|apply times_dominates with (f' := power (pair M) (S n)) (g' := one)];
+    + split; [exact V'|].
+      eapply dominates_trans; [|apply times_dominates with (f' := power (pair M) (S n)) (g' := one)];
         auto using dominates_refl, one_nonneg.
-      eapply dominates_trans; [exact D'|]. intros x y X Y. unfold one. rewrite h_times_cons, h_times_nil, !Qmult_1_r. lra.
+      eapply dominates_trans; [exact D'|]. intros x y X Y. unfold one.
+      rewrite h_times_cons, h_times_nil, !Qmult_1_r. lra.
 Qed.
 
 Variables A B S : measure.
@@ -120,7 +123,8 @@ Proof.
   { intros x y X Y. unfold one. rewrite h_times_cons, h_times_nil, !Qmult_1_r. lra. }
   pose proof (dominates_trans _ _ _ D1 E1) as D1'.
   destruct (times_many_ok (e - c) S _ _ VS V1 (power_nonneg _ (n - e) NB) D1') as [V2 D2].
-  destruct (times_many_ok c A _ _ VA V2 (times_nonneg _ _ (power_nonneg _ (e - c) NS) (power_nonneg _ (n - e) NB)) D2) as [V3 D3].
+  destruct (times_many_ok c A _ _ VA V2 (times_nonneg _ _ (power_nonneg _ (e - c) NS) (power_nonneg _ (n - e) NB)) D2)
+    as [V3 D3].
   split; [exact V3|]. eapply dominates_trans; [exact D3|].
   replace i with (c + (i - c))%nat by lia. replace j with ((e - i) + (n - e))%nat by lia.
   replace (e - c)%nat with ((i - c) + (e - i))%nat by lia.
@@ -158,7 +162,8 @@ Variables first_kind second_kind : law -> Prop.
 Hypothesis CA : covers (pair A) first_kind.
 Hypothesis CB : covers (pair B) second_kind.
 
-Definition mixed (first : list bool) : list (law -> Prop) := map (fun d : bool => if d then first_kind else second_kind) first.
+Definition mixed (first : list bool) : list (law -> Prop) :=
+  map (fun d : bool => if d then first_kind else second_kind) first.
 
 Theorem blocks_ok cuts : blocks 0 cuts = true -> forall first, length first = Pos.to_nat (instances c) ->
   forall l, adaptive (mixed first) l -> obeys l c.
@@ -175,7 +180,8 @@ Proof.
   { intros from to F T H R. unfold block_shows in R. destruct (block_ok _ from to i j F T H IJ) as [V R'].
     destruct (block _ from to) as [X|]; [|discriminate]. apply (shows_claim_ok t o X c l V N); [|exact R].
     eapply dominates_trans; [exact R'|]. eapply dominates_trans; [|exact D]. apply sorted; assumption. }
-  assert (Z : (0 <= i)%nat) by lia. revert K Z. generalize 0%nat. induction cuts as [|to later IH]; intros from K F; cbn [blocks] in K.
+  assert (Z : (0 <= i)%nat) by lia. revert K Z. generalize 0%nat.
+  induction cuts as [|to later IH]; intros from K F; cbn [blocks] in K.
   - apply (shown from (Pos.to_nat (instances c))); auto. lia.
   - rewrite !andb_true_iff in K. destruct K as [[T K] K']. apply Nat.leb_le in T.
     destruct (Nat.le_ge_cases i to) as [H|H]; [exact (shown from to F H T K)|exact (IH to K' H)].

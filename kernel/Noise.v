@@ -79,7 +79,8 @@ Definition tail : Z := over (fst (last found (0, 0)%Z) * tail_gain) (loss last_c
 Fixpoint seconds (ul : list (Z * Z)) : Z := match ul with [] => 0%Z | (_, l) :: r => (l + seconds r)%Z end.
 
 Definition sound : bool :=
-  (0 <? d)%Z && forallb (fun i => 0 <? a + b * N i)%Z (seq 0 mode) && (tail_gain <? loss last_count)%Z && (O <=? seconds found)%Z.
+  (0 <? d)%Z && forallb (fun i => 0 <? a + b * N i)%Z (seq 0 mode) &&
+  (tail_gain <? loss last_count)%Z && (O <=? seconds found)%Z.
 
 Variable f : nat -> Q.
 Hypothesis F : noise f.
@@ -87,7 +88,8 @@ Hypothesis D : (0 < d)%Z.
 Hypothesis A : forall i, (i < mode)%nat -> (0 < a + b * N i)%Z.
 
 Definition near (j : nat) (ul : Z * Z) : Prop :=
-  (0 <= fst ul)%Z /\ (0 <= snd ul)%Z /\ !(snd ul) * f mode <= f j * !(Zpos top) /\ f j * !(Zpos top) <= !(fst ul) * f mode.
+  (0 <= fst ul)%Z /\ (0 <= snd ul)%Z /\ !(snd ul) * f mode <= f j * !(Zpos top) /\
+    f j * !(Zpos top) <= !(fst ul) * f mode.
 
 Fixpoint near_from (j : nat) (uls : list (Z * Z)) : Prop :=
   match uls with [] => True | ul :: r => near j ul /\ near_from (S j) r end.
@@ -112,7 +114,8 @@ Proof.
 Qed.
 
 (** If f' k <= f g, then u k / g bounds f' from above; and l k / g from below. *)
-Lemma up_ratio u k g x y z : (0 < g)%Z -> 0 <= !k -> x * !g <= y * !k -> y <= !u * z -> x <= !(over (k * u) g) * z \/ z < 0.
+Lemma up_ratio u k g x y z : (0 < g)%Z -> 0 <= !k -> x * !g <= y * !k -> y <= !u * z ->
+  x <= !(over (k * u) g) * z \/ z < 0.
 Proof.
   intros G K H U. destruct (Qlt_le_dec z 0) as [|Z0]; [auto|left].
   pose proof (le_Q _ _ (over_spec (k * u) g G)) as S. rewrite !inject_Z_mult in S.
@@ -120,7 +123,8 @@ Proof.
   pose proof (mul_le_l _ _ _ K U). pose proof (Qmult_le_compat_r _ _ z S Z0). lra.
 Qed.
 
-Lemma down_ratio l k g x y z : (0 < g)%Z -> 0 <= !k -> y * !k <= x * !g -> !l * z <= y -> 0 <= z -> !(k * l / g) * z <= x.
+Lemma down_ratio l k g x y z : (0 < g)%Z -> 0 <= !k -> y * !k <= x * !g -> !l * z <= y -> 0 <= z ->
+  !(k * l / g) * z <= x.
 Proof.
   intros G K H U Z0. assert (S : (k * l / g * g <= k * l)%Z) by (pose proof (Z.mul_div_le (k * l) g G); lia).
   apply le_Q in S. rewrite !inject_Z_mult in S.
@@ -143,7 +147,8 @@ Lemma forth_ok n : forall j u l, near j (u, l) -> near_from (S j) (forth n j u l
 Proof.
   induction n as [|n IH]; intros j u l H; cbn [forth near_from]; [exact I|].
   assert (H' : near (S j) (over (gain j * u) (loss j), gain j * l / loss j)%Z).
-  { apply (near_step j _ (gain j) (loss j) (u, l)); [apply loss_pos|unfold gain; lia|apply step_up|apply step_down|exact H]. }
+  { apply (near_step j _ (gain j) (loss j) (u, l));
+      [apply loss_pos|unfold gain; lia|apply step_up|apply step_down|exact H]. }
   split; [exact H'|]. apply IH, H'.
 Qed.
 
@@ -152,7 +157,8 @@ Proof.
   induction j as [|i IH]; intros u l r J H R; cbn [back]; [exact (conj H R)|].
   assert (G : (0 < gain i)%Z) by (specialize (A i ltac:(lia)); unfold gain; lia).
   apply IH; [lia| |exact (conj H R)].
-  apply (near_step (S i) _ (loss i) (gain i) (u, l)); [exact G|pose proof (loss_pos i); lia|apply step_down|apply step_up|exact H].
+  apply (near_step (S i) _ (loss i) (gain i) (u, l));
+    [exact G|pose proof (loss_pos i); lia|apply step_down|apply step_up|exact H].
 Qed.
 
 Lemma found_ok : near_from 0 found.
@@ -179,7 +185,8 @@ Qed.
 
 Lemma last_nth (l : list (Z * Z)) z : last l z = nth (length l - 1) l z.
 Proof.
-  induction l as [|x [|y l] IH]; [reflexivity|reflexivity|]. change (last (x :: y :: l) z) with (last (y :: l) z). rewrite IH.
+  induction l as [|x [|y l] IH]; [reflexivity|reflexivity|].
+  change (last (x :: y :: l) z) with (last (y :: l) z). rewrite IH.
   cbn [length Nat.sub]. rewrite Nat.sub_0_r. reflexivity.
 Qed.
 
@@ -247,12 +254,14 @@ Hypothesis PN' : forall j, 0 <= P' j.
 Fixpoint bound_from (j : nat) (atoms : list (Z * Z)) : Prop :=
   match atoms with
   | [] => True
-  | (p, q) :: r => (0 <= p /\ 0 <= q)%Z /\ P j * !(Zpos top) <= !p * f mode /\ !q * f mode <= P' j * !(Zpos top) /\ bound_from (S j) r
+  | (p, q) :: r => (0 <= p /\ 0 <= q)%Z /\ P j * !(Zpos top) <= !p * f mode /\ !q * f mode <= P' j * !(Zpos top) /\
+    bound_from (S j) r
   end.
 
 Lemma h_sum x y n : 0 <= x -> 0 <= y -> forall j, h (pairs P P' j n) x y <= x * sum P j n.
 Proof.
-  intros X Y. induction n as [|n IH]; intro j; cbn [pairs seq map h sum]; [lra|]. specialize (IH (S j)). unfold pairs in IH.
+  intros X Y. induction n as [|n IH]; intro j; cbn [pairs seq map h sum]; [lra|]. specialize (IH (S j)).
+  unfold pairs in IH.
   pose proof (PN j). pose proof (PN' j). assert (0 <= x * P j) by nra. assert (0 <= y * P' j) by nra. positive; lra.
 Qed.
 
@@ -265,14 +274,17 @@ Proof.
   assert (scaled : forall v w, 0 <= w -> v * !(Zpos top) <= w * f mode -> v <= s o * w).
   { intros v w W H. apply (Qmult_le_r _ _ _ T). pose proof (mul_le_l _ _ _ W US) as H1.
     pose proof (mul_le_l _ _ _ (Qlt_le_weak _ _ SP) H1) as H2.
-    assert (E : s o * (w * (f mode * !O)) == w * f mode) by (setoid_replace (s o * (w * (f mode * !O))) with (w * f mode * (s o * !O)) by ring; rewrite ST; ring).
+    assert (E : s o * (w * (f mode * !O)) == w * f mode)
+      by (setoid_replace (s o * (w * (f mode * !O))) with (w * f mode * (s o * !O)) by ring; rewrite ST; ring).
     rewrite E in H2. lra. }
   revert n. induction atoms as [|[p q] r IH]; intros n j B R TR.
   - cbn [app atom_law map h fst snd length] in *. rewrite Nat.add_0_r in TR. pose proof (h_sum x y n X Y j) as H.
-    pose proof (scaled _ _ (nonneg_Q _ R) (TR n)) as H1. pose proof (mul_le_l _ _ _ X H1). change (!0) with 0. positive; lra.
+    pose proof (scaled _ _ (nonneg_Q _ R) (TR n)) as H1. pose proof (mul_le_l _ _ _ X H1). change (!0) with 0.
+    positive; lra.
   - destruct n as [|n]; [apply h_nonneg|]. destruct B as ([P0 Q0] & B1 & B2 & B3).
     assert (TR' : forall m, sum P (S j + length r) m * !(Zpos top) <= !rest * f mode).
-    { intro m. specialize (TR m). cbn [length] in TR. replace (j + S (length r))%nat with (S j + length r)%nat in TR by lia. exact TR. }
+    { intro m. specialize (TR m). cbn [length] in TR.
+      replace (j + S (length r))%nat with (S j + length r)%nat in TR by lia. exact TR. }
     specialize (IH n (S j) B3 R TR'). cbn [pairs seq map h app atom_law fst snd]. unfold pairs, atom_law in IH.
     assert (H : pos (x * P j - y * P' j) <= pos (x * (s o * !p) - y * (s o * !q))); [|lra].
     setoid_replace (x * (s o * !p) - y * (s o * !q)) with (s o * (x * !p - y * !q)) by ring.
@@ -411,16 +423,20 @@ Proof.
   unfold check_fixed. destruct (worst t _) as [W|] eqn:E; [|discriminate]. intros C ups L l M.
   apply andb_true_iff in C as [C K]. pose proof (fun up => measure_ok up C) as H.
   assert (V : forall up, valid (measure_in up)).
-  { intro up. apply (H up (pairs (fun _ => 0) (fun _ => 0) 0 0)). exists (fun _ => 0), 0%nat. split; [|destruct up; reflexivity].
-    split; [intro; lra|]. split; [intro; ring|]. intro n. assert (Z : forall i, sum (fun _ => 0) i n == 0); [|rewrite Z; lra].
+  { intro up. apply (H up (pairs (fun _ => 0) (fun _ => 0) 0 0)). exists (fun _ => 0), 0%nat.
+    split; [|destruct up; reflexivity].
+    split; [intro; lra|]. split; [intro; ring|]. intro n.
+    assert (Z : forall i, sum (fun _ => 0) i n == 0); [|rewrite Z; lra].
     induction n as [|n IH]; intro i; cbn [sum]; [reflexivity|]. rewrite IH. reflexivity. }
   destruct (worst_ok t o _ W (fun l => exists up, l = pair t (s o) (measure_in up)) E) as [VW CW].
   { intros l' [up ->]. split; [apply pair_whole, V|]. exists (measure_in up). split; [destruct up; cbn; auto|].
     split; [apply V|apply dominates_refl]. }
-  assert (D : forall up, dominates (pair t (s o) W) (pair t (s o) (measure_in up))) by (intro up; apply CW; exists up; reflexivity).
+  assert (D : forall up, dominates (pair t (s o) W) (pair t (s o) (measure_in up)))
+    by (intro up; apply CW; exists up; reflexivity).
   assert (Cov : forall up, covers (pair t (s o) (measure_in up)) (noisy_sum_in a b d up)).
   { intros up l' L'. destruct (H up l' L') as (N & _ & D'). split; assumption. }
-  apply (blocks_ok t o mul mul_ok low high _ _ W (V true) (V false) VW (D true) (D false) claimed _ _ (Cov true) (Cov false) cuts K ups L).
+  apply (blocks_ok t o mul mul_ok low high _ _ W (V true) (V false) VW (D true) (D false) claimed _ _
+    (Cov true) (Cov false) cuts K ups L).
   assert (F : map (noisy_sum_in a b d) ups = mixed (noisy_sum_in a b d true) (noisy_sum_in a b d false) ups)
     by (apply map_ext; intros [|]; reflexivity).
   rewrite <- F. exact M.

@@ -136,9 +136,11 @@ Proof.
 Qed.
 
 (** With all bits and all reports flipped, her bit is the other one. *)
-Lemma combine_rev {S T} (l : list S) : forall (m : list T), length l = length m -> combine (rev l) (rev m) = rev (combine l m).
+Lemma combine_rev {S T} (l : list S) : forall (m : list T), length l = length m ->
+  combine (rev l) (rev m) = rev (combine l m).
 Proof.
-  assert (app : forall (l : list S) (m : list T) x y, length l = length m -> combine (l ++ [x]) (m ++ [y]) = combine l m ++ [(x, y)]).
+  assert (app : forall (l : list S) (m : list T) x y, length l = length m ->
+    combine (l ++ [x]) (m ++ [y]) = combine l m ++ [(x, y)]).
   { clear. induction l as [|a l IH]; intros [|b m] x y L; try discriminate; cbn; [reflexivity|]. rewrite IH; auto. }
   induction l as [|a l IH]; intros [|b m] L; try discriminate; [reflexivity|]. cbn [rev combine].
   rewrite app, IH; [reflexivity| |rewrite !rev_length]; auto.
@@ -147,7 +149,8 @@ Qed.
 Definition blend (a b : Q) (both : (Q * Q) * (Q * Q)) : Q * Q :=
   (a * fst (fst both) + b * fst (snd both), a * snd (fst both) + b * snd (snd both)).
 
-Lemma report_blend a b l : forall prev, Bounds (report a b prev l) (map (blend a b) (combine (l ++ [none]) (prev :: l))) /\
+Lemma report_blend a b l : forall prev,
+  Bounds (report a b prev l) (map (blend a b) (combine (l ++ [none]) (prev :: l))) /\
   Bounds (map (blend a b) (combine (l ++ [none]) (prev :: l))) (report a b prev l).
 Proof.
   induction l as [|z l IH]; intro prev; cbn [report app combine map].
@@ -166,7 +169,8 @@ Proof. induction 1; cbn [rev]; [constructor|]. apply Forall2_app; [assumption|].
 Lemma report_rev a b l : Bounds (report a b none (rev l)) (rev (report b a none l)).
 Proof.
   eapply bounds_trans; [apply report_blend|]. eapply bounds_trans; [|apply bounds_rev, report_blend].
-  change (none :: rev l) with (rev [none] ++ rev l). rewrite <- rev_app_distr. change (rev l ++ [none]) with (rev (none :: l)).
+  change (none :: rev l) with (rev [none] ++ rev l). rewrite <- rev_app_distr.
+  change (rev l ++ [none]) with (rev (none :: l)).
   rewrite combine_rev by (rewrite app_length; cbn; lia). rewrite map_rev. apply bounds_rev, blend_swap.
 Qed.
 
@@ -298,7 +302,8 @@ Proof.
   rewrite conv_assoc. apply conv_eq; auto.
 Qed.
 
-Lemma weights_eq W l N N' M M' : (forall j, N j = M j) -> (forall j, N' j = M' j) -> weights W l N N' -> weights W l M M'.
+Lemma weights_eq W l N N' M M' : (forall j, N j = M j) -> (forall j, N' j = M' j) -> weights W l N N' ->
+  weights W l M M'.
 Proof. intros A C H j. rewrite <- A, <- C. apply H. Qed.
 
 Lemma weights_users bit n W l N N' : weights W l N N' ->
@@ -306,7 +311,8 @@ Lemma weights_users bit n W l N N' : weights W l N N' ->
 Proof.
   intro H. induction n as [|n IH]; cbn [over_w power_of].
   - apply (weights_eq _ _ N N'); try (intro; symmetry; apply conv_one). exact H.
-  - rewrite <- Pos.mul_assoc. eapply weights_eq; [| |exact (weights_user bit _ _ _ _ IH)]; intro j; symmetry; apply conv_assoc.
+  - rewrite <- Pos.mul_assoc. eapply weights_eq; [| |exact (weights_user bit _ _ _ _ IH)];
+      intro j; symmetry; apply conv_assoc.
 Qed.
 
 Lemma weights_hidden bit k z : weights (over_w k * over_w z * w) (hidden p bit k z)
@@ -344,7 +350,10 @@ Definition longer (a b : block) : block := trim tiny (mix a b).
 Definition bunch (bit : bool) : block := Nat.iter (S c) (longer (0%nat, chances_low bit)) (0%nat, [O]).
 
 Lemma unit_ok : below 1 (0%nat, [O]) (power_of true 0).
-Proof. intro j. unfold mass; cbn [fst snd power_of]. rewrite Nat.sub_0_r. destruct j as [|[|j]]; cbn [Nat.ltb Nat.leb nth]; lia. Qed.
+Proof.
+  intro j. unfold mass; cbn [fst snd power_of]. rewrite Nat.sub_0_r.
+  destruct j as [|[|j]]; cbn [Nat.ltb Nat.leb nth]; lia.
+Qed.
 
 Lemma bunch_ok bit : below (over_w (S c)) (bunch bit) (power_of bit (S c)).
 Proof.
@@ -374,11 +383,13 @@ Definition atoms (others : block) : list (Z * Z) :=
 
 Definition swap (a : Z * Z) : Z * Z := (snd a, fst a).
 
-Lemma atoms_ok (bit : bool) k z others : below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
+Lemma atoms_ok (bit : bool) k z others :
+  below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
   dominates (atom_law o (completed o (if bit then atoms others else map swap (atoms others)))) (hidden p bit k z).
 Proof.
   intro H. destruct others as [f l]. set (side b := snd (mix (f, l) (0%nat, chances_low b))).
-  assert (S : forall b, below (over_w k * over_w z * w) (f, side b) (conv (conv (power_of true k) (power_of false z)) (chance b))).
+  assert (S : forall b, below (over_w k * over_w z * w) (f, side b) (conv (conv (power_of true k) (power_of false z))
+    (chance b))).
   { intro b. pose proof (mix_ok o mul mul_ok _ _ _ _ _ _ H (chances_low_ok b)) as M. unfold side, Laws.mix in *.
     cbn [fst snd] in *. rewrite Nat.add_0_r in M. exact M. }
   assert (L : forall b b', length (side b) = length (side b')).
@@ -386,10 +397,13 @@ Proof.
     { intro x. unfold side, Laws.mix, floored; cbn [fst snd]. rewrite map_length, mul_ok; [reflexivity| |].
       - exact (under_whole o _ _ _ _ H).
       - exact (under_whole o _ _ _ _ (chances_low_ok x)). }
-    rewrite !E. destruct l as [|m l]; [reflexivity|]. destruct b, b'; unfold chances_low; cbn [chances map]; rewrite !pmul_length; reflexivity. }
+    rewrite !E. destruct l as [|m l]; [reflexivity|].
+    destruct b, b'; unfold chances_low; cbn [chances map]; rewrite !pmul_length; reflexivity. }
   assert (E : (if bit then atoms (f, l) else map swap (atoms (f, l))) = combine (side bit) (side (negb bit))).
-  { destruct bit; [reflexivity|]. change (map swap (combine (side true) (side false)) = combine (side false) (side true)).
-    generalize (side true) (side false). clear. induction l as [|x l IH]; intros [|y m]; cbn [combine map]; [reflexivity..|].
+  { destruct bit; [reflexivity|].
+    change (map swap (combine (side true) (side false)) = combine (side false) (side true)).
+    generalize (side true) (side false). clear.
+    induction l as [|x l IH]; intros [|y m]; cbn [combine map]; [reflexivity..|].
     rewrite IH. reflexivity. }
   rewrite E. apply (completed_ok o _ f); [rewrite weight_hidden; lra|]. intro j. rewrite nth_padded by apply L.
   destruct (weights_hidden bit k z j) as [A A'], (S bit j) as [C D], (S (negb bit) j) as [C' D'].
@@ -427,7 +441,8 @@ Definition measures : list measure :=
 Lemma p_ok : 0 <= p /\ p <= 1.
 Proof. unfold Qle; cbn [Qnum Qden]; lia. Qed.
 
-Lemma completed_wholes (bit : bool) k z others : below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
+Lemma completed_wholes (bit : bool) k z others :
+  below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
   wholes (completed o (if bit then atoms others else map swap (atoms others))).
 Proof.
   intro H. destruct others as [f l]. apply Forall_app. split; [|repeat constructor; cbn [fst snd]; lia].
@@ -455,13 +470,15 @@ Proof.
     (conv (power_of true (i * S c)) (power_of false ((groups - i) * S c)))).
   { apply trim_ok, mix_ok; auto.
     - pose proof (ladder_ok true groups i _ 0%nat I' unit_ok) as A. rewrite Nat.add_0_r in A. exact A.
-    - pose proof (ladder_ok false groups (groups - i) _ 0%nat ltac:(lia) unit_ok) as A. rewrite Nat.add_0_r in A. exact A. }
+    - pose proof (ladder_ok false groups (groups - i) _ 0%nat ltac:(lia) unit_ok) as A.
+      rewrite Nat.add_0_r in A. exact A. }
   assert (In_ : In (a, b) (firstn half both)).
   { assert (E : (a, b) = nth i both ((0%nat, []), (0%nat, []))).
     { unfold both. rewrite combine_nth, rev_nth; rewrite ?rev_length, !ladder_length; [|lia|reflexivity].
       replace (S groups - S i)%nat with (groups - i)%nat by lia. reflexivity. }
     assert (LB : length both = S groups) by (unfold both; rewrite combine_length, rev_length, !ladder_length; lia).
-    rewrite E. rewrite <- (firstn_skipn half both) at 1. rewrite app_nth1; [apply nth_In|]; rewrite firstn_length, LB; lia. }
+    rewrite E. rewrite <- (firstn_skipn half both) at 1.
+    rewrite app_nth1; [apply nth_In|]; rewrite firstn_length, LB; lia. }
   set (ups := nodes_from t (start t first_node) length_).
   set (found := completed o (if bit then atoms (longer a b) else map swap (atoms (longer a b)))).
   exists (measured_at ups first_node length_ (if bit then found else rev found)). split.
@@ -493,7 +510,8 @@ Proof.
   destruct (negated others) as [N N'].
   destruct (cell_ok (negb bit) (map negb others) (groups - i)) as (M & A & V & D).
   - rewrite map_length. exact L.
-  - unfold half in *. pose proof (Nat.div_mod groups 2 ltac:(lia)). pose proof (Nat.mod_upper_bound groups 2 ltac:(lia)). lia.
+  - unfold half in *. pose proof (Nat.div_mod groups 2 ltac:(lia)).
+    pose proof (Nat.mod_upper_bound groups 2 ltac:(lia)). lia.
   - rewrite N. exact Z.
   - rewrite N'. replace (groups - (groups - i))%nat with i by lia. exact K.
   - exists M. split; [exact A|]. split; [exact V|]. apply mirrored; assumption.
