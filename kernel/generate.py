@@ -2,8 +2,9 @@
 
     python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--cuts C ...] > Claim.v
 
-A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed. Coq needs
-nothing of this file: what it accepts is the theorem that it prints, and that is what must be read.
+A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed; and low
+and high, the ends of its window. Coq needs nothing of this file: what it accepts is the theorem that it prints, and
+that is what must be read.
 """
 
 from __future__ import annotations
@@ -108,6 +109,7 @@ def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, 
     if len(together) != 1 or together[0]["protocol"] not in ("rr", "poisson", "nb"):
         raise ValueError(f"together={together!r} must be one entry, of the protocol 'rr', 'poisson' or 'nb'.")
     of_window, given = whole("grid", certificate["grid"], 1), {**certificate, **together[0]}
+    given["low"], given["high"] = certificate["window"]
     for name, value in settings.items():
         if name not in given:
             raise ValueError(f"{name}={value} must be a field of the certificate.")
@@ -117,9 +119,8 @@ def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, 
         raise ValueError(f"epsilon={epsilon} must be positive, delta={delta} in (0, 1), and grid={grid} at most 16.")
     node, terms = node_below(epsilon, grid)
     users, honest = whole("users", given["users"], 1), whole("honest", given["honest"], 1)
-    (first, last), (low, high) = (
-        [int(node * Fraction(2**grid, 2**of_window)) for node in window]
-        for window in (together[0]["window"], certificate["window"])
+    first, last, low, high = (
+        int(end * Fraction(2**grid, 2**of_window)) for end in (*given["window"], given["low"], given["high"])
     )
     window = f"({first}) {last - first + 1}"
     if given["protocol"] == "rr":
