@@ -3,8 +3,8 @@
     python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--cuts C ...] > Claim.v
 
 A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed; and low
-and high, the ends of its window. Coq needs nothing of this file: what it accepts is the theorem that it prints, and
-that is what must be read.
+and high, the ends of its window in nodes of the grid it came with. Coq needs nothing of this file: what it accepts is
+the theorem that it prints, and that is what must be read.
 """
 
 from __future__ import annotations
