@@ -22,7 +22,10 @@ Proof. unfold s, Qeq, Qmult, inject_Z; cbn. lia. Qed.
 Lemma nonneg_Q m : (0 <= m)%Z -> 0 <= !m.
 Proof. intro. change 0 with (!0). rewrite <- Zle_Qle. assumption. Qed.
 
-(** ** From atoms to a measure *)
+(** ** From atoms to a measure: the nodes are known from above, over F *)
+
+Definition fine : positive := 2 ^ 32.
+Notation F := (Zpos fine) (only parsing).
 
 Fixpoint at_node (c : Q) (i : nat) : Q := match i with 0%nat => c | S i => at_node (c * r) i end.
 
@@ -54,12 +57,12 @@ Qed.
 Fixpoint tops (c : Q) (ups : list Z) : Prop :=
   match ups with
   | [] => True
-  | u :: l => c * !O <= !u /\ tops (c * r) l
+  | u :: l => c * !F <= !u /\ tops (c * r) l
   end.
 
 Definition steady (c : Q) (state : nat * Z * list Z) : Prop :=
   let '(i, prev, ups) := state in
-  tops (at_node c i) ups /\ match i with 0%nat => True | S j => at_node c j * !O <= !prev end.
+  tops (at_node c i) ups /\ match i with 0%nat => True | S j => at_node c j * !F <= !prev end.
 
 Fixpoint advance (p qo : Z) (i : nat) (prev : Z) (ups : list Z) : nat * Z * list Z :=
   match ups with
@@ -84,7 +87,7 @@ Proof.
 Qed.
 
 Definition single (p q : Z) (i : nat) (u : Z) (acc : list Z * Z) : list Z * Z :=
-  let '(ms, gone) := acc in if (u * p <=? q * O)%Z then (add_at i p ms, gone) else (ms, (gone + p)%Z).
+  let '(ms, gone) := acc in if (u * p <=? F * q)%Z then (add_at i p ms, gone) else (ms, (gone + p)%Z).
 
 (** An atom is put on two neighbouring nodes that keep its p, and at most its q; else higher. *)
 Definition place (p q : Z) (state : nat * Z * list Z) (acc : list Z * Z) : list Z * Z :=
@@ -96,9 +99,9 @@ Definition place (p q : Z) (state : nat * Z * list Z) (acc : list Z * Z) : list 
     match i with
     | 0%nat => single p q i u acc
     | S j =>
-      let hi := Z.max 0 (Z.min p (over (p * prev - q * O) (Z.max 1 (prev - u)))) in
+      let hi := Z.max 0 (Z.min p (over (prev * p - F * q) (Z.max 1 (prev - u)))) in
       let lo := (p - hi)%Z in
-      if (lo * prev + hi * u <=? q * O)%Z then (add_at j lo (add_at i hi ms), gone) else single p q i u acc
+      if (prev * lo + u * hi <=? F * q)%Z then (add_at j lo (add_at i hi ms), gone) else single p q i u acc
     end
   end.
 
@@ -107,7 +110,7 @@ Fixpoint spread (atoms : list (Z * Z)) (state : nat * Z * list Z) (acc : list Z 
   | [] => acc
   | (p, q) :: l =>
     let '(i, prev, ups) := state in
-    let here := advance p (q * O) i prev ups in
+    let here := advance p (F * q) i prev ups in
     (* In a tail the rounded q is small, or 0, and its ratio says nothing about those that follow. *)
     spread l (if (q <? 65536)%Z then state else here) (place p q here acc)
   end.
@@ -123,22 +126,23 @@ Definition val (c : Q) (acc : list Z * Z) (x y : Q) : Q := !(snd acc) * x + v c 
 Lemma le_Q a b : (a <= b)%Z -> !a <= !b.
 Proof. intro. rewrite <- Zle_Qle. assumption. Qed.
 
-Lemma cancel_O a b : a * !O <= b * !O -> a <= b.
+Lemma cancel_F a b : a * !F <= b * !F -> a <= b.
 Proof. intro H. apply Qmult_le_r in H; [assumption|reflexivity]. Qed.
 
-Lemma O_pos : 0 < !O.
+Lemma F_pos : 0 < !F.
 Proof. reflexivity. Qed.
 
-Lemma single_ok p q i u ms gone c x y : (0 <= p)%Z -> (0 <= q)%Z -> good (ms, gone) -> at_node c i * !O <= !u ->
+Lemma single_ok p q i u ms gone c x y : (0 <= p)%Z -> (0 <= q)%Z -> good (ms, gone) -> at_node c i * !F <= !u ->
   0 <= x -> 0 <= y ->
-  good (single p q i u (ms, gone)) /\ pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (single p q i u (ms, gone)) x y.
+  good (single p q i u (ms, gone)) /\
+    pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (single p q i u (ms, gone)) x y.
 Proof.
-  intros P P' [W G] U X Y. unfold single. cbn [fst snd] in *. destruct (u * p <=? q * O)%Z eqn:E.
+  intros P P' [W G] U X Y. unfold single. cbn [fst snd] in *. destruct (u * p <=? F * q)%Z eqn:E.
   - apply Z.leb_le, le_Q in E. rewrite !inject_Z_mult in E. split.
     + split; cbn [fst snd]; [apply add_at_whole; assumption|assumption].
     + unfold val; cbn [fst snd]. rewrite v_add_at.
       apply nonneg_Q in P. apply nonneg_Q in P'.
-      assert (A : at_node c i * !p <= !q). { apply cancel_O. pose proof (mul_le_l _ _ _ P U). lra. }
+      assert (A : at_node c i * !p <= !q). { apply cancel_F. pose proof (mul_le_l _ _ _ P U). lra. }
       assert (B : pos (x * !p - y * !q) <= !p * pos (x - y * at_node c i)).
       { rewrite <- pos_scale by assumption. apply pos_mono. pose proof (mul_le_l _ _ _ Y A). lra. }
       lra.
@@ -149,7 +153,8 @@ Qed.
 
 Lemma place_ok p q state c ms gone x y : (0 <= p)%Z -> (0 <= q)%Z -> good (ms, gone) -> steady c state ->
   0 <= x -> 0 <= y ->
-  good (place p q state (ms, gone)) /\ pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (place p q state (ms, gone)) x y.
+  good (place p q state (ms, gone)) /\
+    pos (x * !p - y * !q) + val c (ms, gone) x y <= val c (place p q state (ms, gone)) x y.
 Proof.
   intros P P' G S X Y. destruct state as [[i prev] [|u ups]]; unfold place.
   - destruct G as [W G]. cbn [fst snd] in *. split; [split; cbn [fst snd]; [assumption|lia]|].
@@ -158,7 +163,7 @@ Proof.
     positive; lra.
   - destruct S as [[U _] V]. destruct i as [|j]; [apply single_ok; assumption|].
     set (hi := Z.max 0 (Z.min p _)). assert (H : (0 <= hi <= p)%Z) by lia. clearbody hi.
-    destruct ((p - hi) * prev + hi * u <=? q * O)%Z eqn:E; [|apply single_ok; assumption].
+    destruct (prev * (p - hi) + u * hi <=? F * q)%Z eqn:E; [|apply single_ok; assumption].
     apply Z.leb_le, le_Q in E. rewrite inject_Z_plus, !inject_Z_mult in E. destruct G as [W G]. cbn [fst snd] in *.
     split.
     + split; cbn [fst snd]; [|assumption]. apply add_at_whole; [lia|]. apply add_at_whole; [lia|assumption].
@@ -167,7 +172,7 @@ Proof.
       assert (L : 0 <= !(p - hi)) by (apply nonneg_Q; lia). assert (K : 0 <= !hi) by (apply nonneg_Q; lia).
       assert (T : !p == !(p - hi) + !hi) by (rewrite <- inject_Z_plus; f_equiv; lia).
       assert (A : !(p - hi) * a + !hi * b <= !q).
-      { apply cancel_O. pose proof (mul_le_l _ _ _ L V). pose proof (mul_le_l _ _ _ K U). lra. }
+      { apply cancel_F. pose proof (mul_le_l _ _ _ L V). pose proof (mul_le_l _ _ _ K U). lra. }
       assert (B : pos (x * !p - y * !q) <= pos (!(p - hi) * (x - y * a)) + pos (!hi * (x - y * b))).
       { eapply Qle_trans; [|apply pos_add]. apply pos_mono. rewrite T. pose proof (mul_le_l _ _ _ Y A). lra. }
       rewrite !pos_scale in B by assumption. lra.
@@ -178,9 +183,9 @@ Lemma spread_ok atoms c x y : wholes atoms -> 0 <= x -> 0 <= y -> forall state a
 Proof.
   intros W X Y. induction W as [|[p q] l [P P'] W IH]; intros [[i prev] ups] [ms gone] G S; cbn [spread].
   - split; [exact G|]. cbn. lra.
-  - cbn [fst snd] in P, P'. pose proof (advance_steady p (q * O) c ups i prev S) as S'.
+  - cbn [fst snd] in P, P'. pose proof (advance_steady p (F * q) c ups i prev S) as S'.
     destruct (place_ok p q _ c ms gone x y P P' G S' X Y) as [G' A].
-    assert (T : steady c (if (q <? 65536)%Z then (i, prev, ups) else advance p (q * O) i prev ups))
+    assert (T : steady c (if (q <? 65536)%Z then (i, prev, ups) else advance p (F * q) i prev ups))
       by (destruct (q <? 65536)%Z; assumption).
     destruct (IH _ _ G' T) as [G'' B]. split; [exact G''|].
     cbn [atom_law map h fst snd]. fold (atom_law l).
@@ -188,33 +193,33 @@ Proof.
     pose proof s_pos. rewrite pos_scale by lra. pose proof (mul_le_l s _ _ ltac:(lra) A). lra.
 Qed.
 
-(** Upper bounds on the nodes, over o: first, first + 1, ... *)
+(** Upper bounds on the nodes, over F: first, first + 1, ... *)
 Fixpoint nodes_from (u : Z) (n : nat) : list Z :=
   match n with 0%nat => [] | S n => u :: nodes_from (up t u) n end.
 
 Definition start (k : Z) : Z :=
-  if (0 <=? k)%Z then Nat.iter (Z.to_nat k) (up t) O
-  else Nat.iter (Z.to_nat (- k)) (fun u => over (u * Zpos (t + 1)) (Zpos t)) O.
+  if (0 <=? k)%Z then Nat.iter (Z.to_nat k) (up t) F
+  else Nat.iter (Z.to_nat (- k)) (fun u => over (u * Zpos (t + 1)) (Zpos t)) F.
 
-Lemma nodes_tops n : forall c u, c * !O <= !u -> tops c (nodes_from u n).
+Lemma nodes_tops n : forall c u, c * !F <= !u -> tops c (nodes_from u n).
 Proof.
   induction n as [|n IH]; intros c u H; cbn [nodes_from tops]; [exact I|]. split; [exact H|]. apply IH.
   pose proof (up_spec t u). pose proof (r_pos t). pose proof (Qmult_le_compat_r _ _ r H ltac:(lra)). lra.
 Qed.
 
-Lemma start_spec k : r ^ k * !O <= !(start k).
+Lemma start_spec k : r ^ k * !F <= !(start k).
 Proof.
   unfold start. destruct (0 <=? k)%Z eqn:E.
   - apply Z.leb_le in E. rewrite <- (Z2Nat.id k E) at 1. generalize (Z.to_nat k). clear E k. intro n.
-    induction n as [|n IH]; [change (Nat.iter 0 (up t) O) with O; change (r ^ Z.of_nat 0) with 1; lra|].
+    induction n as [|n IH]; [change (Nat.iter 0 (up t) F) with F; change (r ^ Z.of_nat 0) with 1; lra|].
     rewrite Nat2Z.inj_succ, <- Z.add_1_r, power_next. cbn [Nat.iter].
-    pose proof (up_spec t (Nat.iter n (up t) O)). pose proof (r_pos t).
+    pose proof (up_spec t (Nat.iter n (up t) F)). pose proof (r_pos t).
     pose proof (Qmult_le_compat_r _ _ r IH ltac:(lra)).
-    change (Nat.iter (S n) (up t) O) with (up t (Nat.iter n (up t) O)). lra.
+    change (Nat.iter (S n) (up t) F) with (up t (Nat.iter n (up t) F)). lra.
   - apply Z.leb_gt in E. replace k with (- Z.of_nat (Z.to_nat (- k)))%Z at 1 by lia.
     generalize (Z.to_nat (- k)). clear E k. intro n. set (f := fun u => over (u * Zpos (t + 1)) (Zpos t)).
-    induction n as [|n IH]; [change (r ^ (- Z.of_nat 0)) with 1; change (Nat.iter 0 f O) with O; lra|].
-    change (Nat.iter (S n) f O) with (f (Nat.iter n f O)). set (u := Nat.iter n f O) in *. clearbody u.
+    induction n as [|n IH]; [change (r ^ (- Z.of_nat 0)) with 1; change (Nat.iter 0 f F) with F; lra|].
+    change (Nat.iter (S n) f F) with (f (Nat.iter n f F)). set (u := Nat.iter n f F) in *. clearbody u.
     assert (A : !u * !(Zpos (t + 1)) <= !(f u) * !(Zpos t)).
     { rewrite <- !inject_Z_mult. apply le_Q. unfold f. apply over_spec. lia. }
     rewrite <- (r_times t) in A.
@@ -222,7 +227,7 @@ Proof.
     { rewrite Qmult_assoc in A. apply Qmult_le_r in A; [exact A|reflexivity]. }
     pose proof (r_pos t). assert (C : r ^ (- Z.of_nat n) == r ^ (- Z.of_nat (S n)) * r).
     { rewrite <- power_next. f_equiv. lia. }
-    rewrite C in IH. assert (D : r ^ (- Z.of_nat (S n)) * !O * r <= !(f u) * r) by lra.
+    rewrite C in IH. assert (D : r ^ (- Z.of_nat (S n)) * !F * r <= !(f u) * r) by lra.
     apply Qmult_le_r in D; assumption.
 Qed.
 
@@ -233,7 +238,9 @@ Definition measured_at (ups : list Z) (k : Z) (n : nat) (atoms : list (Z * Z)) :
 Definition measured (k : Z) (n : nat) : list (Z * Z) -> measure := measured_at (nodes_from (start k) n) k n.
 
 Lemma v_zeros n : forall c x y, v c (repeat 0%Z n) x y == 0.
-Proof. induction n as [|n IH]; intros; cbn [repeat Measures.v]; [reflexivity|]. rewrite IH. change (!0) with 0. ring. Qed.
+Proof.
+  induction n as [|n IH]; intros; cbn [repeat Measures.v]; [reflexivity|]. rewrite IH. change (!0) with 0. ring.
+Qed.
 
 Lemma zeros_whole n : whole (repeat 0%Z n).
 Proof. induction n; constructor; [lia|assumption]. Qed.
@@ -459,24 +466,83 @@ Proof.
     unfold one. rewrite h_times_cons, h_times_nil, !Qmult_1_r. ring.
 Qed.
 
-(** The claim: after n instances delta is at most d / o at e^epsilon = b^k. *)
-Definition accepted (M : measure) (n : positive) (k d : Z) : bool :=
-  let N := raised k (many n M) in (first N =? k)%Z && (delta t N <=? d)%Z.
+(** The claim: a measure shows delta of at most d / o at e^epsilon = b^k. *)
+Definition shows (N : measure) (k d : Z) : bool :=
+  let N := raised k N in (first N =? k)%Z && (delta t N <=? d)%Z.
 
-Theorem accepted_ok M class n k d : valid M -> covers (pair t s M) class -> accepted M n k d = true ->
-  forall l, adaptive (repeat class (Pos.to_nat n)) l -> h l 1 (/ r ^ k) <= d # o.
+Lemma shows_ok N k d l : valid N -> dominates (pair t s N) l -> shows N k d = true -> h l 1 (/ r ^ k) <= d # o.
 Proof.
-  intros V C A l L. destruct (composition _ class (pair_whole M V) C _ l L) as [_ D].
-  destruct (many_ok M V n) as [VN E]. unfold accepted in A.
-  destruct (raised_ok t k _ VN) as [VR H]. apply andb_true_iff in A as [F B].
+  intros VN D A. unfold shows in A. destruct (raised_ok t k _ VN) as [VR H]. apply andb_true_iff in A as [F B].
   apply Z.eqb_eq in F. apply Z.leb_le, le_Q in B.
   assert (P : 0 <= / r ^ k) by (apply Qlt_le_weak, Qinv_lt_0_compat, power_pos).
-  pose proof (D 1 (/ r ^ k) ltac:(lra) P) as H1. pose proof (E 1 (/ r ^ k) ltac:(lra) P) as H2.
+  pose proof (D 1 (/ r ^ k) ltac:(lra) P) as H2.
   pose proof s_pos as SP. rewrite h_pair in H2 by (assumption || lra).
   pose proof (H 1 (/ r ^ k) ltac:(lra) P) as H3. pose proof (delta_bounds t _ VR) as H4. rewrite F in H4.
-  assert (Q1 : Measures.value t (many n M) 1 (/ r ^ k) <= !d) by lra.
+  assert (Q1 : Measures.value t N 1 (/ r ^ k) <= !d) by lra.
   pose proof (mul_le_l s _ _ ltac:(lra) Q1) as H5.
   assert (Q2 : s * !d == d # o) by (unfold Qeq, Qmult, s, inject_Z; cbn [Qnum Qden]; lia). lra.
+Qed.
+
+(** ** The worst of several measures, and e^epsilon *)
+
+Definition worst (Ms : list measure) : option measure :=
+  let G := supremum Ms in if validb G && forallb (covered G) Ms then Some G else None.
+
+Lemma worst_ok Ms G (class : law -> Prop) : worst Ms = Some G ->
+  (forall l, class l -> nonneg l /\ exists M, In M Ms /\ valid M /\ dominates (pair t s M) l) ->
+  valid G /\ covers (pair t s G) class.
+Proof.
+  unfold worst. destruct (validb _ && _) eqn:E; [|discriminate]. intros H C. injection H as <-.
+  apply andb_true_iff in E as [V A]. apply validb_ok in V. split; [exact V|]. intros l L.
+  destruct (C l L) as (N & M & I & VM & D). split; [exact N|]. rewrite forallb_forall in A.
+  exact (covered_ok _ M l V VM (A M I) D).
+Qed.
+
+(** The sum of x^i / i! up to i = n: never more than e^x, if x is not negative. *)
+Fixpoint term (x : Q) (n : nat) : Q :=
+  match n with 0%nat => 1 | S m => term x m * x / !(Z.of_nat n) end.
+Fixpoint exponential (x : Q) (n : nat) : Q := match n with 0%nat => 1 | S m => exponential x m + term x n end.
+
+Record claim := Claim { epsilon : Q; delta_ : Q; instances : positive; (* how it is shown: *) terms : nat; node : Z }.
+
+(** Every event obeys (epsilon, delta). *)
+Definition obeys (l : law) (c : claim) : Prop :=
+  forall S, event fst l S <= exponential (epsilon c) (terms c) * event snd l S + delta_ c.
+
+Definition shows_claim (N : measure) (c : claim) : bool :=
+  shows N (node c) (Qnum (delta_ c) * O / Zpos (Qden (delta_ c))) &&
+  Qle_bool (/ r ^ node c) (exponential (epsilon c) (terms c)).
+
+Lemma event_nonneg l : nonneg l -> forall S, 0 <= event snd l S.
+Proof.
+  induction 1 as [|[p q] l [P P'] N IH]; intro S; cbn [event snd] in *; [lra|].
+  specialize (IH (fun i => S (Datatypes.S i))). destruct (S 0%nat); lra.
+Qed.
+
+Lemma shows_claim_ok N c l : valid N -> nonneg l -> dominates (pair t s N) l -> shows_claim N c = true -> obeys l c.
+Proof.
+  intros V P D A S. apply andb_true_iff in A as [A X]. apply Qle_bool_imp_le in X.
+  pose proof (shows_ok N _ _ l V D A) as H. pose proof (events l S (/ r ^ node c)).
+  pose proof (Qmult_le_compat_r _ _ _ X (event_nonneg l P S)).
+  assert (E : Qnum (delta_ c) * O / Zpos (Qden (delta_ c)) # o <= delta_ c).
+  { destruct (delta_ c) as [a b]. unfold Qle; cbn [Qnum Qden]. pose proof (Z.mul_div_le (a * O) (Zpos b)). lia. }
+  lra.
+Qed.
+
+(** Whatever is chosen by what was seen. *)
+Definition private (class : law -> Prop) (c : claim) : Prop :=
+  forall l, adaptive (repeat class (Pos.to_nat (instances c))) l -> obeys l c.
+
+Definition certified (Ms : list measure) (c : claim) : bool :=
+  match worst Ms with Some G => shows_claim (many (instances c) G) c | None => false end.
+
+Theorem certified_ok Ms (class : law -> Prop) c : certified Ms c = true ->
+  (forall l, class l -> nonneg l /\ exists M, In M Ms /\ valid M /\ dominates (pair t s M) l) -> private class c.
+Proof.
+  unfold certified. destruct (worst Ms) as [G|] eqn:E; [|discriminate]. intros A C l L.
+  destruct (worst_ok Ms G class E C) as [V K]. destruct (composed _ class _ l (pair_whole G V) K L) as [N D].
+  destruct (many_ok G V (instances c)) as [VN DN].
+  apply (shows_claim_ok _ c l VN N); [|exact A]. eapply dominates_trans; [exact DN|exact D].
 Qed.
 
 End Checker.

@@ -66,6 +66,9 @@ Proof. induction l as [|[p q] l IH]; cbn [h]; [lra|]. pose proof (pos_nonneg (x 
 Lemma h_app a b x y : h (a ++ b) x y == h a x y + h b x y.
 Proof. induction a as [|[p q] a IH]; cbn [h app]; [|rewrite IH]; ring. Qed.
 
+Lemma h_rev l x y : h (rev l) x y == h l x y.
+Proof. induction l as [|[a b] l IH]; cbn [rev]; [reflexivity|]. rewrite h_app, IH. cbn [h]. ring. Qed.
+
 Lemma h_homogeneous l k x y : 0 <= k -> h l (k * x) (k * y) == k * h l x y.
 Proof.
   intro K. induction l as [|[p q] l IH]; cbn [h]; [ring|].
@@ -215,16 +218,25 @@ Proof.
       intros _ a b A B. rewrite IH by assumption. lra.
 Qed.
 
-Theorem composition g class : nonneg g -> covers g class ->
-  forall n l, adaptive (repeat class n) l -> nonneg l /\ dominates (power g n) l.
+Theorem composition gs classes : Forall nonneg gs -> Forall2 covers gs classes ->
+  forall l, adaptive classes l -> nonneg l /\ dominates (fold_right times one gs) l.
 Proof.
-  intros N C. induction n as [|n IH]; cbn [repeat adaptive power]; intros l A.
+  intros N C. induction C as [|g class gs classes C Cs IH]; cbn [adaptive fold_right]; intros l A.
   - subst. split; [apply one_nonneg|apply dominates_refl].
-  - destruct A as (f & rest & F & R & ->). destruct (C f F) as [Nf Df]. split.
-    + assert (R' : forall i, nonneg (rest i)) by (intro i; apply IH, R). clear - Nf R'. revert rest R'.
+  - inversion N as [|? ? Ng Ns]; subst. destruct A as (f & rest & F & R & ->). destruct (C f F) as [Nf Df]. split.
+    + assert (R' : forall i, nonneg (rest i)) by (intro i; apply IH; auto). clear - Nf R'. revert rest R'.
       induction Nf as [|[p q] f [P P'] Nf IH]; intros rest R; cbn [joint]; [constructor|].
       cbn [fst snd] in *. apply Forall_app; split; [apply scale_nonneg; auto|apply IH; intro; apply R].
-    + apply joint_dominated; auto using power_nonneg. intro i. apply IH, R.
+    + apply joint_dominated; auto; [|intro i; apply IH; auto]. clear - Ns.
+      induction Ns; cbn [fold_right]; [apply one_nonneg|apply times_nonneg; assumption].
+Qed.
+
+Lemma composed g class n l : nonneg g -> covers g class -> adaptive (repeat class n) l ->
+  nonneg l /\ dominates (power g n) l.
+Proof.
+  intros N C A.
+  assert (E : power g n = fold_right times one (repeat g n)) by (clear; induction n as [|n IH]; cbn; congruence).
+  rewrite E. apply (composition _ (repeat class n)); [| |exact A]; clear A E; induction n; constructor; auto.
 Qed.
 
 (** ** Larger weights of the first law, smaller ones of the second *)

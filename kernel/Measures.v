@@ -216,7 +216,8 @@ Lemma product_value s s' A B x y : 0 <= s -> 0 <= s' -> valid A -> valid B -> 0 
   h (times (pair s A) (pair s' B)) x y == s * s' * value (product A B) x y.
 Proof.
   intros S S' VA VB X. destruct VA as [WA LA]. unfold pair at 1. rewrite h_times_step, h_grid_times by assumption.
-  rewrite (fold_eq _ (fun c => s' * (!(lost B) * x + v (c * r ^ first B) (masses B) x y)) _ (r ^ first A) (r ^ first A)).
+  rewrite (fold_eq _ (fun c => s' * (!(lost B) * x + v (c * r ^ first B) (masses B) x y)) _
+    (r ^ first A) (r ^ first A)).
   2: reflexivity.
   2: { intros d d' E. rewrite h_pair by assumption. unfold value. rewrite v_shift, E. reflexivity. }
   assert (F : forall c,
@@ -286,7 +287,8 @@ Lemma raised_ok low M : valid M -> valid (raised low M) /\ below M (raised low M
 Proof.
   intro V. unfold raised. induction (Z.to_nat (low - first M)) as [|n [IHv IH]]; cbn [Nat.iter].
   - split; [exact V|]. intros x y _ _. apply Qle_refl.
-  - split; [apply push_valid; assumption|]. intros x y X Y. exact (Qle_trans _ _ _ (IH x y X Y) (push_below _ IHv x y X Y)).
+  - split; [apply push_valid; assumption|]. intros x y X Y.
+    exact (Qle_trans _ _ _ (IH x y X Y) (push_below _ IHv x y X Y)).
 Qed.
 
 Definition lowered (high : Z) (M : measure) : measure :=
@@ -303,7 +305,8 @@ Qed.
 
 Lemma lowered_ok high M : valid M -> valid (lowered high M) /\ below M (lowered high M).
 Proof.
-  intros [W L]. unfold lowered. set (n := Z.to_nat _). clearbody n. destruct M as [k ms i]; cbn [first masses lost] in *.
+  intros [W L]. unfold lowered. set (n := Z.to_nat _). clearbody n.
+  destruct M as [k ms i]; cbn [first masses lost] in *.
   assert (D : whole (firstn n ms) /\ whole (skipn n ms))
     by (rewrite <- (firstn_skipn n ms) in W; apply Forall_app in W; exact W).
   destruct D as [F S]. split.
@@ -346,7 +349,8 @@ Fixpoint moment_up (ms : list Z) : Z := match ms with [] => 0%Z | m :: l => (m +
 
 Lemma moment_bounds ms : !(moment_down ms) <= moment ms /\ moment ms <= !(moment_up ms).
 Proof.
-  induction ms as [|m l [A B]]; cbn [moment moment_down moment_up]; [split; change (!0) with 0; lra|]. rewrite !inject_Z_plus.
+  induction ms as [|m l [A B]]; cbn [moment moment_down moment_up]; [split; change (!0) with 0; lra|].
+  rewrite !inject_Z_plus.
   pose proof (down_spec (moment_down l)). pose proof (up_spec (moment_up l)). pose proof r_pos. split; nra.
 Qed.
 

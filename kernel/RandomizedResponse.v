@@ -2,7 +2,7 @@
 
     Each of n users reports her bit, flipped with probability p; the shuffler shows how many reports are 1. *)
 
-From Kernel Require Export Checker.
+From Kernel Require Export Laws.
 
 (** One more user's report: 0 with probability a, 1 with probability b. *)
 Fixpoint report (a b : Q) (prev : Q * Q) (l : law) : law :=
@@ -135,6 +135,57 @@ Proof.
     assert (E : pos (x * 0 - y * 0) == 0) by (positive; lra). rewrite E in H. lra.
 Qed.
 
+(** With all bits and all reports flipped, her bit is the other one. *)
+Lemma combine_rev {S T} (l : list S) : forall (m : list T), length l = length m ->
+  combine (rev l) (rev m) = rev (combine l m).
+Proof.
+  assert (app : forall (l : list S) (m : list T) x y, length l = length m ->
+    combine (l ++ [x]) (m ++ [y]) = combine l m ++ [(x, y)]).
+  { clear. induction l as [|a l IH]; intros [|b m] x y L; try discriminate; cbn; [reflexivity|]. rewrite IH; auto. }
+  induction l as [|a l IH]; intros [|b m] L; try discriminate; [reflexivity|]. cbn [rev combine].
+  rewrite app, IH; [reflexivity| |rewrite !rev_length]; auto.
+Qed.
+
+Definition blend (a b : Q) (both : (Q * Q) * (Q * Q)) : Q * Q :=
+  (a * fst (fst both) + b * fst (snd both), a * snd (fst both) + b * snd (snd both)).
+
+Lemma report_blend a b l : forall prev,
+  Bounds (report a b prev l) (map (blend a b) (combine (l ++ [none]) (prev :: l))) /\
+  Bounds (map (blend a b) (combine (l ++ [none]) (prev :: l))) (report a b prev l).
+Proof.
+  induction l as [|z l IH]; intro prev; cbn [report app combine map].
+  - split; constructor; try constructor; unfold bounds, blend, none; cbn [fst snd]; lra.
+  - destruct (IH z) as [A C]. split; (constructor; [split; cbn [fst snd blend]; lra|assumption]).
+Qed.
+
+Lemma blend_swap a b l : forall m, Bounds (map (blend a b) (combine l m)) (map (blend b a) (combine m l)).
+Proof.
+  induction l as [|x l IH]; intros [|y m]; cbn [combine map]; constructor; [split; cbn [blend fst snd]; lra|apply IH].
+Qed.
+
+Lemma bounds_rev l m : Bounds l m -> Bounds (rev l) (rev m).
+Proof. induction 1; cbn [rev]; [constructor|]. apply Forall2_app; [assumption|]. repeat constructor; apply H. Qed.
+
+Lemma report_rev a b l : Bounds (report a b none (rev l)) (rev (report b a none l)).
+Proof.
+  eapply bounds_trans; [apply report_blend|]. eapply bounds_trans; [|apply bounds_rev, report_blend].
+  change (none :: rev l) with (rev [none] ++ rev l). rewrite <- rev_app_distr.
+  change (rev l ++ [none]) with (rev (none :: l)).
+  rewrite combine_rev by (rewrite app_length; cbn; lia). rewrite map_rev. apply bounds_rev, blend_swap.
+Qed.
+
+Lemma reports_rev bit others : Bounds (reports bit others) (rev (reports (negb bit) (map negb others))).
+Proof.
+  induction others as [|b l IH]; [destruct bit; apply bounds_refl|]. cbn [reports fold_right map].
+  eapply bounds_trans; [apply user_bounds, IH|]. destruct b; apply report_rev.
+Qed.
+
+Lemma mirrored g bit others : dominates g (reports (negb bit) (map negb others)) -> dominates g (reports bit others).
+Proof.
+  intro H. eapply dominates_trans; [exact H|]. eapply dominates_trans; [|apply bounded_dominates, reports_rev].
+  intros x y _ _. rewrite h_rev. apply Qle_refl.
+Qed.
+
 Lemma all_revealed n bit l : dominates l (users n bit l).
 Proof. induction n as [|n IH]; [apply dominates_refl|]. eapply dominates_trans; [exact IH|]. apply revealed. Qed.
 
@@ -152,6 +203,17 @@ Proof.
   eapply dominates_trans; [|apply all_revealed].
   eapply dominates_trans; [apply (all_revealed n false)|]. apply bounded_dominates.
   apply (users_users k n true false).
+Qed.
+
+Lemma weight_report a b l : forall prev, weight (report a b prev l) == (a + b) * weight l + b * fst prev.
+Proof. induction l as [|z l IH]; intro prev; cbn [report weight fst]; [ring|]. rewrite IH. ring. Qed.
+
+Lemma weight_hidden bit k z : weight (hidden bit k z) == 1.
+Proof.
+  assert (U : forall n b l, weight l == 1 -> weight (users n b l) == 1).
+  { intros n b l W. induction n as [|n IH]; [exact W|]. change (users (S n) b l) with (user b (users n b l)).
+    destruct b; cbn [user]; rewrite weight_report, IH; cbn [none fst]; ring. }
+  apply U, U. destruct bit; cbn [own weight fst]; ring.
 Qed.
 
 Lemma report_nonneg a b l : 0 <= a -> 0 <= b -> forall prev, 0 <= fst prev -> 0 <= snd prev -> nonneg l ->
@@ -175,7 +237,22 @@ Qed.
 
 End Protocol.
 
-(** ** The same laws in integers: the first one rounded up, the second one down *)
+(** ** The same laws in integers: polynomials, and lower bounds on them *)
+
+Lemma nth_report a b l : forall prev j, let z := match j with 0%nat => prev | S i => nth i l none end in
+  fst (nth j (report a b prev l) none) == a * fst (nth j l none) + b * fst z /\
+  snd (nth j (report a b prev l) none) == a * snd (nth j l none) + b * snd z.
+Proof.
+  induction l as [|x l IH]; intros prev [|j]; cbn [report nth none fst snd]; try (split; ring).
+  - destruct j; cbn [nth none fst snd]; split; ring.
+  - specialize (IH x j). cbv zeta in IH. destruct j; exact IH.
+Qed.
+
+Lemma conv_two x y N j : conv (fun k => co [x; y] k) N j = (x * N j + match j with 0%nat => 0 | S i => y * N i end)%Z.
+Proof.
+  destruct j as [|j]; cbn [conv nth]; [lia|]. f_equal. destruct j as [|j]; cbn [conv nth]; [lia|].
+  rewrite conv_zero; [lia|]. intros [|k]; reflexivity.
+Qed.
 
 Section Computation.
 
@@ -186,168 +263,156 @@ Hypothesis UW : (u <= w)%positive.
 Notation p := (Zpos u # w).
 Notation O := (Zpos o) (only parsing).
 
-Definition floor (m : Z) : Z := quotient m O.
+(** Who holds a bit reports 0 and 1 with these weights, over w; and these has a law, over W. *)
+Definition chances (bit : bool) : list Z := if bit then [Zpos u; Zpos w - Zpos u]%Z else [Zpos w - Zpos u; Zpos u]%Z.
+Notation chance bit := (fun k => co (chances bit) k).
 
-Fixpoint zreport (a b : Z * Z) (prev : Z * Z) (l : list (Z * Z)) : list (Z * Z) :=
-  match l with
-  | [] => [(over (fst b * fst prev) O, floor (snd b * snd prev))]
-  | z :: l =>
-    (over (fst a * fst z + fst b * fst prev) O, floor (snd a * snd z + snd b * snd prev)) :: zreport a b z l
-  end.
+Definition weights (W : positive) (l : law) (N N' : nat -> Z) : Prop :=
+  forall j, fst (nth j l none) * !(Zpos W) == !(N j) /\ snd (nth j l none) * !(Zpos W) == !(N' j).
 
-(** Bounds on a pair of weights, over o. *)
-Definition near (a : Q * Q) (z : Z * Z) : Prop :=
-  fst a * !O <= !(fst z) /\ !(snd z) <= snd a * !O /\ (0 <= fst z)%Z /\ (0 <= snd z)%Z.
+Lemma keep_eq : (1 - p) * !(Zpos w) == !(Zpos w - Zpos u).
+Proof. unfold Qeq, Qminus, Qplus, Qopp, Qmult, inject_Z; cbn [Qnum Qden]. nia. Qed.
 
-Lemma floor_Q m : !(floor m) * !O <= !m.
-Proof. rewrite <- inject_Z_mult. apply le_Q. unfold floor. rewrite quotient_eq. pose proof (Z.mul_div_le m O). lia. Qed.
+Lemma flip_eq : p * !(Zpos w) == !(Zpos u).
+Proof. unfold Qeq, Qmult, inject_Z; cbn [Qnum Qden]. lia. Qed.
 
-Lemma over_Q' m : !m <= !(over m O) * !O.
-Proof. rewrite <- inject_Z_mult. apply le_Q. apply over_spec. reflexivity. Qed.
-
-Lemma floor_nonneg m : (0 <= m)%Z -> (0 <= floor m)%Z.
-Proof. intro. unfold floor. rewrite quotient_eq. apply Z.div_pos; lia. Qed.
-
-(** Upper and lower bounds on a probability n / w. *)
-Definition chance (n : Z) : Z * Z := (over (n * O) (Zpos w), (n * O / Zpos w)%Z).
-
-Lemma w_pos : 0 < !(Zpos w).
-Proof. reflexivity. Qed.
-
-Lemma chance_ok n : (0 <= n)%Z -> near (n # w, n # w) (chance n).
+Lemma weights_user bit W l N N' : weights W l N N' ->
+  weights (w * W) (user p bit l) (conv (chance bit) N) (conv (chance bit) N').
 Proof.
-  intro N. assert (E : (n # w) * !(Zpos w) == !n) by (unfold Qeq, Qmult, inject_Z; cbn [Qnum Qden]; lia).
-  unfold near, chance; cbn [fst snd]. repeat split.
-  - assert (H : (n # w) * !O * !(Zpos w) <= !(over (n * O) (Zpos w)) * !(Zpos w)).
-    { rewrite <- inject_Z_mult. pose proof (over_spec (n * O) (Zpos w) eq_refl) as H. apply le_Q in H.
-      rewrite inject_Z_mult in H. setoid_replace ((n # w) * !O * !(Zpos w)) with (((n # w) * !(Zpos w)) * !O) by ring.
-      rewrite E. exact H. }
-    apply Qmult_le_r in H; [exact H|reflexivity].
-  - assert (H : !(n * O / Zpos w) * !(Zpos w) <= (n # w) * !O * !(Zpos w)).
-    { setoid_replace ((n # w) * !O * !(Zpos w)) with (((n # w) * !(Zpos w)) * !O) by ring. rewrite E.
-      rewrite <- !inject_Z_mult. apply le_Q. pose proof (Z.mul_div_le (n * O) (Zpos w)). lia. }
-    apply Qmult_le_r in H; [exact H|reflexivity].
-  - apply over_nonneg; lia.
-  - apply Z.div_pos; lia.
+  intros H.
+  assert (step : forall a b x y, a * !(Zpos w) == !x -> b * !(Zpos w) == !y -> weights (w * W) (report a b none l)
+    (conv (fun k => co [x; y] k) N) (conv (fun k => co [x; y] k) N')).
+  { intros a b x y A C j. rewrite Pos2Z.inj_mul, inject_Z_mult. destruct (nth_report a b l none j) as [E E'].
+    rewrite E, E', !conv_two, !inject_Z_plus, !inject_Z_mult, <- A. destruct (H j) as [F F']. rewrite <- F, <- F'.
+    destruct j as [|j]; [cbn [none fst snd]; change (!0) with 0; split; ring|].
+    destruct (H j) as [G G']. rewrite !inject_Z_mult, <- C, <- G, <- G'. split; ring. }
+  destruct bit; apply step; apply keep_eq || apply flip_eq.
 Qed.
 
-Lemma mul_le a a' b b' : 0 <= a -> 0 <= b -> a <= a' -> b <= b' -> a * b <= a' * b'.
-Proof. intros. nra. Qed.
+Fixpoint over_w (n : nat) : positive := match n with 0%nat => 1 | S n => w * over_w n end.
+Fixpoint power_of (bit : bool) (n : nat) : nat -> Z :=
+  match n with 0%nat => fun k => co [1%Z] k | S n => conv (chance bit) (power_of bit n) end.
 
-Lemma zreport_ok a b l : forall l' a' b' prev prev', 0 <= a -> 0 <= b -> near (a, a) a' -> near (b, b) b' ->
-  0 <= fst prev -> 0 <= snd prev -> nonneg l -> near prev prev' -> Forall2 near l l' ->
-  Forall2 near (report a b prev l) (zreport a' b' prev' l').
+Lemma over_w_add m n : (over_w (m + n) = over_w m * over_w n)%positive.
+Proof. induction m as [|m IH]; cbn [plus over_w]; [reflexivity|]. rewrite IH. apply Pos.mul_assoc. Qed.
+
+Lemma power_of_add bit m n : forall j, power_of bit (m + n) j = conv (power_of bit m) (power_of bit n) j.
 Proof.
-  assert (OO : 0 < !O) by reflexivity.
-  assert (both : forall c d x y (c1 d1 x' y' : Z), 0 <= c -> 0 <= d -> 0 <= x -> 0 <= y ->
-    c * !O <= !c1 -> d * !O <= !d1 -> x * !O <= !x' -> y * !O <= !y' ->
-    (c * x + d * y) * !O <= !(over (c1 * x' + d1 * y') O)).
-  { intros. pose proof (over_Q' (c1 * x' + d1 * y')) as H7. rewrite inject_Z_plus, !inject_Z_mult in H7.
-    pose proof (mul_le (c * !O) (!c1) (x * !O) (!x') ltac:(nra) ltac:(nra) H3 H5).
-    pose proof (mul_le (d * !O) (!d1) (y * !O) (!y') ltac:(nra) ltac:(nra) H4 H6).
-    assert (E : (c * x + d * y) * !O * !O <= !(over (c1 * x' + d1 * y') O) * !O) by lra.
-    apply Qmult_le_r in E; assumption. }
-  assert (both' : forall c d x y (c1 d1 x' y' : Z), (0 <= c1)%Z -> (0 <= d1)%Z -> (0 <= x')%Z -> (0 <= y')%Z ->
-    !c1 <= c * !O -> !d1 <= d * !O -> !x' <= x * !O -> !y' <= y * !O ->
-    !(floor (c1 * x' + d1 * y')) <= (c * x + d * y) * !O).
-  { intros. apply nonneg_Q in H, H0, H1, H2.
-    pose proof (floor_Q (c1 * x' + d1 * y')) as H7. rewrite inject_Z_plus, !inject_Z_mult in H7.
-    pose proof (mul_le (!c1) (c * !O) (!x') (x * !O) H H1 H3 H5).
-    pose proof (mul_le (!d1) (d * !O) (!y') (y * !O) H0 H2 H4 H6).
-    assert (E : !(floor (c1 * x' + d1 * y')) * !O <= (c * x + d * y) * !O * !O) by lra.
-    apply Qmult_le_r in E; assumption. }
-  induction l as [|z l IH]; intros l' a' b' prev prev' A B NA NB P P' N NP F; inversion F as [|? z' ? l'' NZ F']; subst;
-    cbn [report zreport]; destruct NA as (A1 & A2 & A3 & A4), NB as (B1 & B2 & B3 & B4), NP as (P1 & P2 & P3 & P4);
-    cbn [fst snd] in *.
-  - constructor; [|constructor]. unfold near; cbn [fst snd].
-    specialize (both 0 b 0 (fst prev) 0%Z (fst b') 0%Z (fst prev')).
-    specialize (both' 0 b 0 (snd prev) 0%Z (snd b') 0%Z (snd prev')).
-    cbn [Z.mul Z.add] in *. change (!0) with 0 in *. repeat split.
-    + eapply Qle_trans; [|apply both; assumption || lra]. lra.
-    + eapply Qle_trans; [apply both'; assumption || lra || lia|]. lra.
-    + apply over_nonneg; [reflexivity|]. nia.
-    + apply floor_nonneg. nia.
-  - inversion N as [|? ? [Z1 Z2] N']; subst. destruct NZ as (Z3 & Z4 & Z5 & Z6). constructor.
-    + unfold near; cbn [fst snd]. repeat split.
-      * apply both; assumption.
-      * apply both'; assumption.
-      * apply over_nonneg; [reflexivity|]. nia.
-      * apply floor_nonneg. nia.
-    + apply IH; try assumption; unfold near; cbn [fst snd]; auto.
+  induction m as [|m IH]; intro j; cbn [plus power_of]; [rewrite conv_one; reflexivity|].
+  rewrite conv_assoc. apply conv_eq; auto.
 Qed.
 
-Definition keep : Z * Z := chance (Zpos w - Zpos u).
-Definition flip : Z * Z := chance (Zpos u).
+Lemma weights_eq W l N N' M M' : (forall j, N j = M j) -> (forall j, N' j = M' j) -> weights W l N N' ->
+  weights W l M M'.
+Proof. intros A C H j. rewrite <- A, <- C. apply H. Qed.
 
-Definition zuser (bit : bool) : list (Z * Z) -> list (Z * Z) :=
-  if bit then zreport flip keep (0, 0)%Z else zreport keep flip (0, 0)%Z.
-
-Definition zown (bit : bool) : list (Z * Z) :=
-  let (keep, flip) := (keep, flip) in
-  if bit then [(fst flip, snd keep); (fst keep, snd flip)] else [(fst keep, snd flip); (fst flip, snd keep)].
-
-Definition zhidden (bit : bool) (k z : nat) : list (Z * Z) := Nat.iter k (zuser true) (Nat.iter z (zuser false) (zown bit)).
-
-Lemma p_ok : 0 <= p /\ p <= 1.
-Proof. unfold Qle; cbn [Qnum Qden]; lia. Qed.
-
-Lemma near_eq a a' z : a == a' -> near (a, a) z -> near (a', a') z.
-Proof. intros E H. unfold near in *; cbn [fst snd] in *. rewrite <- E. exact H. Qed.
-
-Lemma keep_eq : (Zpos w - Zpos u # w) == 1 - p.
-Proof. unfold Qeq, Qminus, Qplus, Qopp; cbn [Qnum Qden]. nia. Qed.
-
-Lemma keep_ok : near (1 - p, 1 - p) keep.
-Proof. apply (near_eq _ _ _ keep_eq). apply chance_ok. lia. Qed.
-
-Lemma flip_ok : near (p, p) flip.
-Proof. apply chance_ok. lia. Qed.
-
-Lemma near_none : near none (0, 0)%Z.
-Proof. unfold near, none; cbn [fst snd]. change (!0) with 0. repeat split; (lia || lra). Qed.
-
-Lemma zuser_ok bit l l' : nonneg l -> Forall2 near l l' -> Forall2 near (user p bit l) (zuser bit l').
+Lemma weights_users bit n W l N N' : weights W l N N' ->
+  weights (over_w n * W) (users p n bit l) (conv (power_of bit n) N) (conv (power_of bit n) N').
 Proof.
-  intros N F. destruct p_ok as [P0 P1].
-  destruct bit; apply zreport_ok;
-    try apply keep_ok; try apply flip_ok; try apply near_none; try assumption; cbn [none fst snd]; lra.
+  intro H. induction n as [|n IH]; cbn [over_w power_of].
+  - apply (weights_eq _ _ N N'); try (intro; symmetry; apply conv_one). exact H.
+  - rewrite <- Pos.mul_assoc. eapply weights_eq; [| |exact (weights_user bit _ _ _ _ IH)];
+      intro j; symmetry; apply conv_assoc.
 Qed.
 
-Lemma zown_ok bit : Forall2 near (own p bit) (zown bit).
+Lemma weights_hidden bit k z : weights (over_w k * over_w z * w) (hidden p bit k z)
+  (conv (conv (power_of true k) (power_of false z)) (chance bit))
+  (conv (conv (power_of true k) (power_of false z)) (chance (negb bit))).
 Proof.
-  destruct keep_ok as (A & B & C & D), flip_ok as (E & F & G & H). cbn [fst snd] in *.
-  destruct bit; repeat constructor; cbn [fst snd]; assumption.
+  assert (H : weights w (own p bit) (chance bit) (chance (negb bit))).
+  { intro j. destruct bit; destruct j as [|[|j]]; cbn [own chances negb nth none fst snd];
+      try (split; apply keep_eq || apply flip_eq); destruct j; split; reflexivity. }
+  rewrite <- Pos.mul_assoc.
+  eapply weights_eq; [| |exact (weights_users true k _ _ _ _ (weights_users false z _ _ _ _ H))];
+    intro j; symmetry; apply conv_assoc.
 Qed.
 
-Lemma user_nonneg bit l : nonneg l -> nonneg (user p bit l).
+Variable mul : list Z -> list Z -> list Z.
+Hypothesis mul_ok : forall a b, whole a -> whole b -> mul a b = pmul a b.
+Variable tiny : Z.
+Variable c : nat.  (* users are taken S c at a time *)
+
+Notation below W b N := (under o W (mass b) N).
+Notation mix := (mix o mul).
+
+Definition chances_low (bit : bool) : list Z := map (fun m => m * O / Zpos w)%Z (chances bit).
+
+Lemma chances_low_ok bit : below w (0%nat, chances_low bit) (chance bit).
 Proof.
-  intro N. destruct p_ok as [P0 P1]. destruct bit; apply report_nonneg; cbn [none fst snd]; try lra; exact N.
+  assert (E : forall m, (0 <= m -> 0 <= m * O / Zpos w /\ m * O / Zpos w * Zpos w <= m * O)%Z).
+  { intros m M. split; [apply Z.div_pos; nia|]. pose proof (Z.mul_div_le (m * O) (Zpos w)). lia. }
+  intro j. unfold mass; cbn [fst snd]. rewrite Nat.sub_0_r. cbn [Nat.ltb Nat.leb].
+  destruct bit; destruct j as [|[|j]]; cbn [chances_low chances map nth]; try (apply E; lia); destruct j; lia.
 Qed.
 
-Lemma zusers_ok n bit l l' : nonneg l -> Forall2 near l l' ->
-  nonneg (users p n bit l) /\ Forall2 near (users p n bit l) (Nat.iter n (zuser bit) l').
+Definition longer (a b : block) : block := trim tiny (mix a b).
+
+Definition bunch (bit : bool) : block := Nat.iter (S c) (longer (0%nat, chances_low bit)) (0%nat, [O]).
+
+Lemma unit_ok : below 1 (0%nat, [O]) (power_of true 0).
 Proof.
-  intros N F. induction n as [|n [IH IH']]; [split; assumption|].
-  split; [exact (user_nonneg bit _ IH)|exact (zuser_ok bit _ _ IH IH')].
+  intro j. unfold mass; cbn [fst snd power_of]. rewrite Nat.sub_0_r.
+  destruct j as [|[|j]]; cbn [Nat.ltb Nat.leb nth]; lia.
 Qed.
 
-Lemma zhidden_ok bit k z : Forall2 near (hidden p bit k z) (zhidden bit k z).
+Lemma bunch_ok bit : below (over_w (S c)) (bunch bit) (power_of bit (S c)).
 Proof.
-  assert (N : nonneg (own p bit)) by (destruct p_ok; destruct bit; repeat constructor; cbn [fst snd]; lra).
-  destruct (zusers_ok z false _ _ N (zown_ok bit)) as [N' F'].
-  apply (zusers_ok k true _ _ N' F').
+  unfold bunch. induction (S c) as [|n IH]; cbn [Nat.iter over_w power_of].
+  - exact unit_ok.
+  - apply trim_ok, mix_ok; auto. apply chances_low_ok.
 Qed.
 
-Lemma near_wholes l l' : Forall2 near l l' -> wholes l'.
-Proof. induction 1 as [|? ? ? ? (_ & _ & A & B) F IH]; constructor; auto. Qed.
+Fixpoint ladder (more : block) (m : nat) (b : block) : list block :=
+  match m with 0%nat => [b] | S m => b :: ladder more m (longer more b) end.
 
-Lemma near_dominates l l' : Forall2 near l l' -> dominates (atom_law o l') l.
+Lemma ladder_ok bit m : forall i b k, (i <= m)%nat -> below (over_w k) b (power_of bit k) ->
+  below (over_w (i * S c + k)) (nth i (ladder (bunch bit) m b) (0%nat, [])) (power_of bit (i * S c + k)).
 Proof.
-  intro F. apply bounded_dominates. induction F as [|a z l l' (A & B & _) F IH]; [constructor|].
-  cbn [atom_law map]. constructor; [|exact IH]. unfold bounds; cbn [fst snd].
-  split; apply (cancel_O o).
-  - setoid_replace (s o * !(fst z) * !O) with (!(fst z) * (s o * !O)) by ring. rewrite s_times. lra.
-  - setoid_replace (s o * !(snd z) * !O) with (!(snd z) * (s o * !O)) by ring. rewrite s_times. lra.
+  induction m as [|m IH]; intros i b k I H; (destruct i as [|i]; [exact H|]); [lia|]. cbn [ladder nth].
+  replace (S i * S c + k)%nat with (i * S c + (S c + k))%nat by lia. apply IH; [lia|].
+  rewrite over_w_add. eapply under_eq; [reflexivity|intro j; symmetry; apply power_of_add|].
+  apply trim_ok, mix_ok; auto. apply bunch_ok.
+Qed.
+
+Lemma ladder_length more m : forall b, length (ladder more m b) = S m.
+Proof. induction m as [|m IH]; intro b; cbn [ladder length]; auto. Qed.
+
+(** The pair of laws of the reports, one user's bit being 1 or 0, from those of the others. *)
+Definition atoms (others : block) : list (Z * Z) :=
+  combine (snd (mix others (0%nat, chances_low true))) (snd (mix others (0%nat, chances_low false))).
+
+Definition swap (a : Z * Z) : Z * Z := (snd a, fst a).
+
+Lemma atoms_ok (bit : bool) k z others :
+  below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
+  dominates (atom_law o (completed o (if bit then atoms others else map swap (atoms others)))) (hidden p bit k z).
+Proof.
+  intro H. destruct others as [f l]. set (side b := snd (mix (f, l) (0%nat, chances_low b))).
+  assert (S : forall b, below (over_w k * over_w z * w) (f, side b) (conv (conv (power_of true k) (power_of false z))
+    (chance b))).
+  { intro b. pose proof (mix_ok o mul mul_ok _ _ _ _ _ _ H (chances_low_ok b)) as M. unfold side, Laws.mix in *.
+    cbn [fst snd] in *. rewrite Nat.add_0_r in M. exact M. }
+  assert (L : forall b b', length (side b) = length (side b')).
+  { intros b b'. assert (E : forall x, length (side x) = length (pmul l (chances_low x))).
+    { intro x. unfold side, Laws.mix, floored; cbn [fst snd]. rewrite map_length, mul_ok; [reflexivity| |].
+      - exact (under_whole o _ _ _ _ H).
+      - exact (under_whole o _ _ _ _ (chances_low_ok x)). }
+    rewrite !E. destruct l as [|m l]; [reflexivity|].
+    destruct b, b'; unfold chances_low; cbn [chances map]; rewrite !pmul_length; reflexivity. }
+  assert (E : (if bit then atoms (f, l) else map swap (atoms (f, l))) = combine (side bit) (side (negb bit))).
+  { destruct bit; [reflexivity|].
+    change (map swap (combine (side true) (side false)) = combine (side false) (side true)).
+    generalize (side true) (side false). clear.
+    induction l as [|x l IH]; intros [|y m]; cbn [combine map]; [reflexivity..|].
+    rewrite IH. reflexivity. }
+  rewrite E. apply (completed_ok o _ f); [rewrite weight_hidden; lra|]. intro j. rewrite nth_padded by apply L.
+  destruct (weights_hidden bit k z j) as [A A'], (S bit j) as [C D], (S (negb bit) j) as [C' D'].
+  assert (bound : forall a N x W, (a * Zpos W <= N * O)%Z -> x * !(Zpos W) == !N -> s o * !a <= x).
+  { intros a N x W G X. apply le_Q in G. rewrite !inject_Z_mult, <- X in G. pose proof (s_pos o) as SP.
+    pose proof (mul_le_l (s o) _ _ ltac:(lra) G) as G'. pose proof (s_times o) as T.
+    assert (Y : s o * !a * !(Zpos W) <= x * !(Zpos W) * (s o * !O)) by lra. rewrite T, Qmult_1_r in Y.
+    apply Qmult_le_r in Y; [exact Y|reflexivity]. }
+  unfold below_law; cbn [fst snd]. fold none. repeat split; [exact C|exact C'| |]; eapply bound; eassumption.
 Qed.
 
 (** ** The worst of all data sets, and the claim *)
@@ -355,76 +420,109 @@ Qed.
 Variable first_node : Z.
 Variable length_ : nat.
 Variable n : nat.  (* users *)
-Variable c : nat.  (* how many of the others are revealed *)
 
-(** Likelihood ratios grow with the count if her bit is 1, else they fall: atoms are sharply placed if ratios grow. *)
-Definition sorted_atoms (bit : bool) (l : list (Z * Z)) : list (Z * Z) := if bit then l else rev l.
+(** Atoms are sharply placed if likelihood ratios grow: with the count if her bit is 1, else against it. *)
+Definition measures_of (ups : list Z) (others : block) : list measure :=
+  let a := atoms others in
+  let measured := measured_at ups first_node length_ in
+  [measured (completed o a); measured (rev (completed o (map swap a)))].
 
-Lemma h_rev l x y : h (rev l) x y == h l x y.
-Proof. induction l as [|[a b] l IH]; cbn [rev]; [reflexivity|]. rewrite h_app, IH. cbn [h]. ring. Qed.
+Definition groups : nat := n / S c - 1.
 
-Lemma sorted_atoms_ok bit l : wholes l -> wholes (sorted_atoms bit l) /\
-  dominates (atom_law o (sorted_atoms bit l)) (atom_law o l).
+(** The others hide i groups of ones and groups - i of zeros; with bits and reports flipped, more ones are fewer. *)
+Definition half : nat := S (groups / 2).
+
+Definition measures : list measure :=
+  let ups := nodes_from t (start t first_node) length_ in
+  let ones := ladder (bunch true) groups (0%nat, [O]) in
+  let zeros := ladder (bunch false) groups (0%nat, [O]) in
+  flat_map (fun both => measures_of ups (longer (fst both) (snd both))) (firstn half (combine ones (rev zeros))).
+
+Lemma p_ok : 0 <= p /\ p <= 1.
+Proof. unfold Qle; cbn [Qnum Qden]; lia. Qed.
+
+Lemma completed_wholes (bit : bool) k z others :
+  below (over_w k * over_w z) others (conv (power_of true k) (power_of false z)) ->
+  wholes (completed o (if bit then atoms others else map swap (atoms others))).
 Proof.
-  intro W. destruct bit; [split; [exact W|apply dominates_refl]|]. split; [apply Forall_rev; exact W|].
-  intros x y _ _. unfold sorted_atoms, atom_law. rewrite map_rev, h_rev. apply Qle_refl.
+  intro H. destruct others as [f l]. apply Forall_app. split; [|repeat constructor; cbn [fst snd]; lia].
+  assert (A : wholes (atoms (f, l))).
+  { apply Forall_forall. intros [x y] I. unfold atoms, Laws.mix, floored in I; cbn [fst snd] in I.
+    assert (W : forall b, whole (map (floor o) (mul l (chances_low b)))).
+    { intro b. pose proof (under_whole o _ _ _ _ H) as W1. pose proof (under_whole o _ _ _ _ (chances_low_ok b)) as W2.
+      rewrite mul_ok by assumption. apply Forall_map. eapply Forall_impl; [|apply pmul_whole; assumption].
+      cbn. intros m M. apply floor_nonneg, M. }
+    pose proof (proj1 (Forall_forall _ _) (W true) x (in_combine_l _ _ _ _ I)).
+    pose proof (proj1 (Forall_forall _ _) (W false) y (in_combine_r _ _ _ _ I)). split; assumption. }
+  destruct bit; [exact A|]. apply Forall_map. eapply Forall_impl; [|exact A]. cbn. tauto.
 Qed.
 
-Definition one_cell (ups : list Z) (bit : bool) (i : nat) : measure :=
-  let k := (i * S c)%nat in measured_at o ups first_node length_ (sorted_atoms bit (zhidden bit k (n - 1 - k - c))).
-
-Definition cells : list measure :=
-  let ups := nodes_from t (start t o first_node) length_ in
-  flat_map (fun i => [one_cell ups true i; one_cell ups false i]) (seq 0 (S ((n - 1) / S c))).
-
-Definition instance : option measure :=
-  let found := cells in
-  let G := supremum t found in
-  if validb G && forallb (covered t G) found then Some G else None.
-
-Lemma instance_ok G : instance = Some G -> valid G /\ covers (pair t (s o) G) (neighbours p n).
+Lemma cell_ok bit others i : S (length others) = n -> (i < half)%nat ->
+  (i * S c <= ones others)%nat -> ((groups - i) * S c <= zeros others)%nat ->
+  exists M, In M measures /\ valid M /\ dominates (pair t (s o) M) (reports p bit others).
 Proof.
-  unfold instance. destruct (validb _ && _) eqn:E; [|discriminate]. intro H. injection H as <-.
-  apply andb_true_iff in E as [V A]. apply validb_ok in V. split; [exact V|].
-  intros l (bit & others & L & ->). destruct p_ok as [P0 P1]. split; [apply reports_nonneg; assumption|].
-  set (k := ones others). set (i := (k / S c)%nat).
-  pose proof (ones_zeros others) as OZ. fold k in OZ.
-  assert (K : (i * S c <= k)%nat) by (unfold i; pose proof (Nat.mul_div_le k (S c)); lia).
-  assert (K' : (k <= i * S c + c)%nat).
-  { unfold i. pose proof (Nat.mul_succ_div_gt k (S c) ltac:(lia)). lia. }
-  set (ups := nodes_from t (start t o first_node) length_).
-  assert (I : In (one_cell ups bit i) cells).
-  { apply in_flat_map. exists i. split.
-    - apply in_seq. split; [lia|]. cbn [plus]. apply Nat.lt_succ_r. apply Nat.div_le_mono; lia.
-    - destruct bit; cbn; auto. }
-  rewrite forallb_forall in A. specialize (A _ I).
-  pose proof (zhidden_ok bit (i * S c) (n - 1 - i * S c - c)) as F.
-  destruct (sorted_atoms_ok bit _ (near_wholes _ _ F)) as [W R].
-  destruct (measured_ok t o first_node length_ _ W) as [V' D].
-  apply (covered_ok t o _ (one_cell ups bit i)); [exact V|exact V'|exact A|].
-  eapply dominates_trans; [exact D|]. eapply dominates_trans; [exact R|]. eapply dominates_trans; [exact (near_dominates _ _ F)|].
-  apply cell; (assumption || lia).
+  intros L I K Z. assert (I' : (i <= groups)%nat).
+  { unfold half in I. pose proof (Nat.div_le_upper_bound groups 2 groups ltac:(lia) ltac:(lia)). lia. }
+  set (both := combine (ladder (bunch true) groups (0%nat, [O])) (rev (ladder (bunch false) groups (0%nat, [O])))).
+  set (a := nth i (ladder (bunch true) groups (0%nat, [O])) (0%nat, [])).
+  set (b := nth (groups - i) (ladder (bunch false) groups (0%nat, [O])) (0%nat, [])).
+  assert (H : below (over_w (i * S c) * over_w ((groups - i) * S c)) (longer a b)
+    (conv (power_of true (i * S c)) (power_of false ((groups - i) * S c)))).
+  { apply trim_ok, mix_ok; auto.
+    - pose proof (ladder_ok true groups i _ 0%nat I' unit_ok) as A. rewrite Nat.add_0_r in A. exact A.
+    - pose proof (ladder_ok false groups (groups - i) _ 0%nat ltac:(lia) unit_ok) as A.
+      rewrite Nat.add_0_r in A. exact A. }
+  assert (In_ : In (a, b) (firstn half both)).
+  { assert (E : (a, b) = nth i both ((0%nat, []), (0%nat, []))).
+    { unfold both. rewrite combine_nth, rev_nth; rewrite ?rev_length, !ladder_length; [|lia|reflexivity].
+      replace (S groups - S i)%nat with (groups - i)%nat by lia. reflexivity. }
+    assert (LB : length both = S groups) by (unfold both; rewrite combine_length, rev_length, !ladder_length; lia).
+    rewrite E. rewrite <- (firstn_skipn half both) at 1.
+    rewrite app_nth1; [apply nth_In|]; rewrite firstn_length, LB; lia. }
+  set (ups := nodes_from t (start t first_node) length_).
+  set (found := completed o (if bit then atoms (longer a b) else map swap (atoms (longer a b)))).
+  exists (measured_at ups first_node length_ (if bit then found else rev found)). split.
+  - apply in_flat_map. exists (a, b). split; [exact In_|]. unfold found. destruct bit; cbn; auto.
+  - pose proof (completed_wholes bit _ _ _ H) as W. fold found in W.
+    assert (W' : wholes (if bit then found else rev found)) by (destruct bit; [exact W|apply Forall_rev; exact W]).
+    destruct (measured_ok t o first_node length_ _ W') as [V D]. split; [exact V|].
+    eapply dominates_trans; [exact D|]. apply (dominates_trans _ (atom_law o found)).
+    + destruct bit; [apply dominates_refl|]. intros x y _ _. unfold atom_law. rewrite map_rev, h_rev. apply Qle_refl.
+    + destruct p_ok. eapply dominates_trans; [exact (atoms_ok bit _ _ _ H)|]. apply cell; assumption.
 Qed.
 
-Variable mul : list Z -> list Z -> list Z.
-Hypothesis mul_ok : forall a b, whole a -> whole b -> mul a b = pmul a b.
+Lemma negated others : ones (map negb others) = zeros others /\ zeros (map negb others) = ones others.
+Proof. induction others as [|[|] l [A B]]; cbn; unfold ones, zeros in *; cbn; auto. Qed.
+
+Lemma measures_ok l : neighbours p n l ->
+  nonneg l /\ exists M, In M measures /\ valid M /\ dominates (pair t (s o) M) l.
+Proof.
+  intros (bit & others & L & ->). destruct p_ok as [P0 P1]. split; [apply reports_nonneg; assumption|].
+  set (i := Nat.min groups (ones others / S c)). pose proof (ones_zeros others) as OZ.
+  assert (I : (i <= groups)%nat) by (unfold i; lia).
+  assert (K : (i * S c <= ones others)%nat).
+  { pose proof (Nat.mul_div_le (ones others) (S c)). unfold i. nia. }
+  assert (Z : ((groups - i) * S c <= zeros others)%nat).
+  { pose proof (Nat.mul_succ_div_gt (ones others) (S c) ltac:(lia)). pose proof (Nat.mul_div_le n (S c) ltac:(lia)).
+    unfold i, groups in *. destruct (n / S c)%nat as [|g]; [cbn; lia|]. cbn [Nat.sub] in *. rewrite Nat.sub_0_r in *.
+    destruct (Nat.min_spec g (ones others / S c)) as [[_ ->]|[_ ->]]; nia. }
+  destruct (Nat.lt_ge_cases i half) as [H|H]; [exact (cell_ok bit others i L H K Z)|].
+  destruct (negated others) as [N N'].
+  destruct (cell_ok (negb bit) (map negb others) (groups - i)) as (M & A & V & D).
+  - rewrite map_length. exact L.
+  - unfold half in *. pose proof (Nat.div_mod groups 2 ltac:(lia)).
+    pose proof (Nat.mod_upper_bound groups 2 ltac:(lia)). lia.
+  - rewrite N. exact Z.
+  - rewrite N'. replace (groups - (groups - i))%nat with i by lia. exact K.
+  - exists M. split; [exact A|]. split; [exact V|]. apply mirrored; assumption.
+Qed.
+
 Variables low high : Z.
 
-Definition check (instances : positive) (k d : Z) : bool :=
-  match instance with
-  | Some G => accepted t o mul low high G instances k d
-  | None => false
-  end.
+Definition check (claimed : claim) : bool := certified t o mul low high measures claimed.
 
-(** Whatever the data sets, and whatever is chosen by what was seen: every event obeys (ln b^k, d / o). *)
-Theorem check_ok instances k d : check instances k d = true ->
-  forall l, adaptive (repeat (neighbours p n) (Pos.to_nat instances)) l ->
-  forall event_, event fst l event_ <= / r t ^ k * event snd l event_ + (d # o).
-Proof.
-  unfold check. destruct instance as [G|] eqn:E; [|discriminate]. intros A l L S'.
-  destruct (instance_ok G E) as [V C].
-  pose proof (accepted_ok t o mul mul_ok low high G _ instances k d V C A l L).
-  pose proof (events l S' (/ r t ^ k)). lra.
-Qed.
+(** Whatever the data sets, and whatever is chosen by what was seen. *)
+Theorem check_ok claimed : check claimed = true -> private (neighbours p n) claimed.
+Proof. intro A. exact (certified_ok t o mul mul_ok low high _ _ _ A measures_ok). Qed.
 
 End Computation.

@@ -1,9 +1,10 @@
-"""Write what a certificate of randomized response claims as a theorem, with its proof, for Coq.
+"""Write what a certificate claims as a theorem, with its proof, for Coq: of randomized response, Poisson or NB noise.
 
-    python generate.py CERTIFICATE [--grid T] [--bits B] [--delta D] > Claim.v
+    python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--cuts C ...] > Claim.v
 
-Coq needs nothing of this file: what it accepts is the theorem that it prints. What must be read is that theorem, and
-that its factor is at most e^epsilon, which is found here with fractions.
+A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed; and low
+and high, the ends of its window in nodes of the grid it came with. Coq needs nothing of this file: what it accepts is
+the theorem that it prints, and that is what must be read.
 """
 
 from __future__ import annotations
@@ -16,36 +17,79 @@ from operator import sub
 from pathlib import Path
 from typing import Any
 
-CLAIM = """(* {said} *)
-From Kernel Require Import RandomizedResponse.
+BITS = 62  # Masses are over 2^BITS, and fit a machine word.
+TINY = 2 ** (BITS - 50)  # A mass below is left out, which costs no more than the mass itself.
 
-Definition grid := {grid}%positive.  (* b = (grid + 1) / grid *)
-Definition one := (2 ^ {bits})%positive.
+CLAIM = """(* {said} *)
+From Kernel Require Import {module} Kronecker.
+
 (* Spelt out as in the theorem: behind a name of its own, conversion would compute it again, and slowly. *)
-Lemma computed : check grid one {u} {w} ({first}) {length} {users} {revealed} pmul ({low}) ({high})
-  {instances} {k} {mass} = true.
+Lemma computed : check{fixed} {grid} (2 ^ {bits}) {arguments} {product} {hints} ({low}) ({high}){cuts}
+  (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 
-(* b^{k} <= e^{epsilon}, and {mass} / 2^{bits} <= {delta}. *)
-Theorem certified : forall l, adaptive (repeat (neighbours ({u} # {w}) {users}) (Pos.to_nat {instances})) l ->
-  forall S, event fst l S <= / r grid ^ {k} * event snd l S + ({mass} # one).
+(* exponential x n is the sum of x^i / i! up to i = n, so it is at most e^x. *)
+Theorem certified : {instance}
+  forall S, event fst l S <= exponential ({epsilon}) {terms} * event snd l S + ({delta}).
 Proof.
-  exact (check_ok grid one {u} {w} ltac:(discriminate) ({first}) {length} {users} {revealed} pmul
-    (fun _ _ _ _ => eq_refl) ({low}) ({high}) {instances} {k} {mass} computed).
+  exact (check{fixed}_ok {grid} (2 ^ {bits}) {all_arguments} {product} {proof} {hints} ({low}) ({high}){cuts}
+    (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) computed).
 Qed.
 
 Print Assumptions certified.
 """
 
+ANY = "forall l, adaptive (repeat ({family}) (Pos.to_nat {instances})) l ->"
+FIXED = """forall ups, length ups = Pos.to_nat {instances} ->
+  forall l, adaptive (map ({family}) ups) l ->"""
 
-def nodes_below(epsilon: Fraction, grid: int) -> int:
-    """Return the largest k found with b^k <= e^epsilon, b = 1 / (1 - 2^-grid).
+
+def node_below(epsilon: Fraction, grid: int) -> tuple[int, int]:
+    """Return k, and n, so that b^k is at most the sum of epsilon^i / i! up to i = n; b = 1 / (1 - 2^-grid).
 
     ln b is the sum of 2^(-grid i) / i, from above with what the terms after the 20th add at most.
     """
     x = Fraction(1, 2**grid)
     logarithm = sum((x**i / i for i in range(1, 21)), Fraction(0)) + x**21 / (21 * (1 - x))
-    return int(epsilon / logarithm)
+    k = int(epsilon / logarithm)
+    term, total, power = Fraction(1), Fraction(1), (1 - x) ** -k
+    for n in range(1, 500):
+        term *= epsilon / n
+        total += term
+        if power <= total:
+            return k, n
+    return node_below(epsilon - x / 1000, grid)
+
+
+def up(a: int, b: int) -> int:
+    """Return the quotient, rounded up."""
+    return -(-a // b)
+
+
+def noise(a: int, b: int, d: int) -> tuple[int, int, int]:
+    """Return a mode, its weight and the counts after it, for noise with f(j + 1) d (j + 1) = f(j) (a + b j).
+
+    The weight is such that all lower bounds, as Coq will compute them, have a sum of at least 2^BITS.
+    """
+    mode = max(0, up(a - d, d - b))
+    weight = 2**BITS
+    while True:
+        lower, total, after = weight, weight, 0
+        for i in range(mode, 0, -1):
+            lower = lower * d * i // (a + b * (i - 1))
+            total += lower
+        lower = upper = weight
+        while True:
+            gain, loss = max(0, a + b * (mode + after)), d * (mode + after + 1)
+            most = max(gain, b * (mode + after + 1))
+            if most < loss and up(upper * most, loss - most) <= TINY:
+                break
+            lower, upper, after = lower * gain // loss, up(upper * gain, loss), after + 1
+            total += lower
+        if 2**BITS <= total <= 2**BITS + 2**20:
+            return mode, weight, after
+        weight = up(weight * 2**BITS, total)
+    raise AssertionError
 
 
 def whole(name: str, given: object, low: int) -> int:
@@ -55,31 +99,64 @@ def whole(name: str, given: object, low: int) -> int:
     return given
 
 
-def theorem(certificate: dict[str, Any], grid: int, bits: int, delta: str | None) -> str:
+def shown(number: Fraction) -> str:
+    """Return a rational number as Coq reads it."""
+    return f"{number.numerator} # {number.denominator}"
+
+
+def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, cuts: list[int] | None) -> str:
     """Return the claim of a certificate as a theorem of Coq, with a proof by computation."""
     together = certificate["together"]
-    if len(together) != 1 or together[0]["protocol"] != "rr":
-        raise ValueError(f"together={together!r} must be one entry, of the protocol 'rr'.")
-    entry = together[0]
-    users = whole("users", entry["users"], 1)
-    if entry["honest"] != users:
-        raise ValueError(f"honest={entry['honest']!r} must be users={users}: others are not in the theorem.")
-    flip, instances = Fraction(entry["flip_probability"]), whole("instances", entry["instances"], 1)
-    if not 0 < flip < 1:
-        raise ValueError(f"flip_probability={entry['flip_probability']!r} must be in (0, 1).")
-    cells = [whole("cells", cell, 0) for cell in (*entry["cells"], users)]  # the theorem's are as long as the longest
-    epsilon, wanted = Fraction(certificate["epsilon"]), delta or certificate["delta"]
-    k, mass = nodes_below(epsilon, grid), int(Fraction(wanted) * 2**bits)
-    if k < 0 or mass < 1:
-        raise ValueError(f"epsilon={certificate['epsilon']!r} and delta={wanted!r} must be positive, and not tiny.")
-    nodes = Fraction(2**grid, 2 ** whole("grid", certificate["grid"], 1))
-    first, last = (int(node * nodes) for node in entry["window"])
-    low, high = (int(node * nodes) for node in certificate["window"])
-    said = f"{users} users, flip probability {flip}, {instances} instances: epsilon {epsilon}, delta {wanted}"
+    if len(together) != 1 or together[0]["protocol"] not in ("rr", "poisson", "nb"):
+        raise ValueError(f"together={together!r} must be one entry, of the protocol 'rr', 'poisson' or 'nb'.")
+    of_window, given = whole("grid", certificate["grid"], 1), {**certificate, **together[0]}
+    given["low"], given["high"] = certificate["window"]
+    if "cells" in given:  # those of the theorem are as long as the longest
+        ends = [*(whole("cells", cell, 0) for cell in given["cells"]), whole("honest", given["honest"], 1)]
+        given["revealed"] = max(map(sub, ends[1:], ends)) - 1
+    for name, value in settings.items():
+        if name not in given:
+            raise ValueError(f"{name}={value} must be a field of the certificate.")
+        given[name] = int(value) if isinstance(given[name], int) else value
+    epsilon, delta, grid = Fraction(given["epsilon"]), Fraction(given["delta"]), whole("grid", given["grid"], 1)
+    if epsilon <= 0 or not 0 < delta < 1 or grid > 16:
+        raise ValueError(f"epsilon={epsilon} must be positive, delta={delta} in (0, 1), and grid={grid} at most 16.")
+    node, terms = node_below(epsilon, grid)
+    users, honest = whole("users", given["users"], 1), whole("honest", given["honest"], 1)
+    first, last, low, high = (
+        int(end * Fraction(2**grid, 2**of_window)) for end in (*given["window"], given["low"], given["high"])
+    )
+    window = f"({first}) {last - first + 1}"
+    if given["protocol"] == "rr":
+        if cuts is not None:
+            raise ValueError("--cuts is for noise: the theorem on randomized response is for every adaptive choice.")
+        flip, revealed = Fraction(given["flip_probability"]), whole("revealed", given["revealed"], 0)
+        if not 0 < flip < 1:
+            raise ValueError(f"flip_probability={given['flip_probability']!r} must be in (0, 1).")
+        module, law, family = "RandomizedResponse", f"flip probability {flip}", f"neighbours ({shown(flip)}) {honest}"
+        arguments, hints = f"{flip.numerator} {flip.denominator}", f"{TINY} {revealed} {window} {honest}"
+        all_arguments = f"{arguments} ltac:(discriminate)"
+    else:
+        if given["protocol"] == "poisson":
+            size, p = Fraction(given["mean"]) * Fraction(honest, users), Fraction(0)
+            rate, law = (size.numerator, 0, size.denominator), f"Poisson noise of mean {size}"
+        else:
+            size, p = Fraction(given["shape"]) * Fraction(honest, users), Fraction(given["p"])
+            rate = (size.numerator * p.numerator, size.denominator * p.numerator, size.denominator * p.denominator)
+            law = f"negative binomial noise of shape {size} and p {p}"
+        if size <= 0 or not 0 <= p < 1:
+            raise ValueError(f"The noise's size={size} must be positive, and its p={p} in (0, 1).")
+        module, hints, family = "Noise", "", f"noisy_sum{'' if cuts is None else '_in'} " + "{} {} {}".format(*rate)
+        arguments = all_arguments = "{} {} {} {} {} {} {}".format(*rate, *noise(*rate), window)
+    instances = whole("instances", given["instances"], 1)
+    listed = "" if cuts is None else f" [{'; '.join(f'{cut}%nat' for cut in cuts)}]"
+    said = f"{law}, {honest} honest of {users} users, {instances} instances: epsilon {epsilon}, delta {delta}"
     return CLAIM.format(
-        said=said, grid=2**grid - 1, bits=bits, u=flip.numerator, w=flip.denominator, first=first,
-        length=last - first + 1, users=users, revealed=max(map(sub, cells[1:], cells)) - 1, low=low,
-        high=max(high, k), instances=instances, k=k, mass=mass, epsilon=epsilon, delta=wanted,
+        said=said, module=module, grid=2**grid - 1, bits=BITS, arguments=arguments, all_arguments=all_arguments,
+        product="pmul" if plain else "fast", proof="(fun _ _ _ _ => eq_refl)" if plain else "fast_ok", hints=hints,
+        low=low, high=max(high, node), epsilon=shown(epsilon), delta=shown(delta),
+        instances=instances, terms=terms, node=node, cuts=listed, fixed="" if cuts is None else "_fixed",
+        instance=(ANY if cuts is None else FIXED).format(family=family, instances=instances),
     )  # fmt: skip
 
 
@@ -87,16 +164,16 @@ def main() -> int:
     """Print the theorem; exit with 2 if there is none."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("certificate", type=Path, help="A certificate's file.")
-    parser.add_argument("--grid", type=int, default=7, help="T, from 1 to 16: b = 1 / (1 - 2^-T).")
-    parser.add_argument("--bits", type=int, default=64, help="Masses are over 2^bits, from 16 to 256.")
-    parser.add_argument("--delta", help="Claim this delta instead of the certificate's.")
+    parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="A field, and the value to take instead.")
+    parser.add_argument("--plain", action="store_true", help="Multiply without machine integers: slow, and no axiom.")
+    parser.add_argument(
+        "--cuts", type=int, nargs="*", help="For noise: which sum is larger is fixed for each instance; with blocks."
+    )
     given = parser.parse_args()
     try:
-        for name, low, high in (("grid", 1, 16), ("bits", 16, 256)):
-            if not low <= getattr(given, name) <= high:
-                raise ValueError(f"{name}={getattr(given, name)} must be an integer from {low} to {high}.")
-        print(theorem(json.loads(given.certificate.read_text()), given.grid, given.bits, given.delta))
-    except (ValueError, KeyError, TypeError, OSError) as reason:
+        settings = dict(setting.split("=", 1) for setting in given.settings)
+        print(theorem(json.loads(given.certificate.read_text()), settings, given.plain, given.cuts))
+    except (ValueError, KeyError, TypeError, OSError, ZeroDivisionError) as reason:
         print(f"No theorem: {reason}", file=sys.stderr)
         return 2
     return 0
