@@ -130,7 +130,8 @@ def test_a_fault_that_loses_privacy_is_found_by_its_losses_too() -> None:
 
 def test_datasets_are_single_users_or_neighbours() -> None:
     labels = local_subject(LabelRandomizedResponse(9, 1.0))
-    assert [dataset.inputs.tolist() for dataset in labels.datasets] == [[0], [1], [2], [3], [4]]
+    # Three users, so that what several of them share is seen.
+    assert [dataset.inputs.tolist() for dataset in labels.datasets] == [[k, 0, 0] for k in range(5)]
     mean = mean_subject(ONE_BIT)
     assert [dataset.inputs.tolist() for dataset in mean.datasets[:2]] == [[0.0] * 6, [3.0] + [0.0] * 5]
     assert [len(dataset.inputs) for dataset in mean_subject(SHUFFLED).datasets] == [12] * 3
