@@ -32,7 +32,9 @@ _TOLERANCE = 1e-10
 _PATIENCE = 3
 """How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
 _PATIENCE_AT_LEVEL = 2
-"""The same for a level: each step costs more there, and next to a jump it is halved from then on."""
+"""The same for a level: each step costs more there."""
+_JUMP = 20.0
+"""The slope over a bracket from which on it is halved: no power that falls smoothly, but a jump inside."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _MOST_STEPS = 100
 _FLATTEST, _STEEPEST = 0.1, 1e3
@@ -243,10 +245,11 @@ def smallest_at_level(
     known = slope is not None
     point, slope = min(max(start, least), ceiling), slope or 1.0
     last: tuple[float, float] | None = None
-    bracket, slow, patience = math.inf, 0, _PATIENCE_AT_LEVEL
+    bracket, slow, ends = math.inf, 0, [math.inf, 0.0]
     for _ in range(_MOST_STEPS):
         found = value(point)
         low, high = (low, point) if found <= level else (point, high)
+        ends[found <= level] = found
         if low >= ceiling:
             return None
         if 0.0 < found < math.inf:
@@ -267,8 +270,9 @@ def smallest_at_level(
             # Next to a jump the slope between two points leads to either side of it, a little nearer each time.
             slow = 0 if math.log(high / low) <= 0.5 * bracket else slow + 1
             bracket = math.log(high / low)
-        if not low < point < high or slow >= patience:
-            patience, slow = (0 if slow >= patience else patience), 0
+        jumps = low > 0.0 and 0.0 < ends[1] <= ends[0] < math.inf and math.log(ends[0] / ends[1]) > _JUMP * bracket
+        if jumps or not low < point < high or slow == _PATIENCE_AT_LEVEL:
+            slow = 0
             point = math.sqrt(low * high) if low > 0.0 and high < math.inf else 0.5 * high if low == 0.0 else 2.0 * low
     return high if high < math.inf else None
 

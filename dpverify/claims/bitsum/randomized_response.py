@@ -69,8 +69,11 @@ _SLOPE = 1.1
 """Epsilon is nearly proportional to 1 / RMSE, and falls a little faster where changes are joint: unless it is known."""
 _SPARED = 3e-4
 """The share of epsilon from which on what a search leaves unspent is looked for again."""
-_JUMP = 1e-2
-"""How far from the target a rough search ends only where epsilon jumps there, and no slope leads any nearer."""
+_JUMP, _BEYOND = 1e-2, 2e-2
+"""How far from the target a rough search ends only where epsilon jumps there, and no slope leads any nearer.
+
+And about how much more noise it takes until what bounds joint changes jumps, too.
+"""
 _STEEPEST, _JOINT = 200.0, 5e-4
 """Of joint changes: the steepest slope, where epsilon all but jumps, and how much more error may be found, relatively.
 """
@@ -204,6 +207,8 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
             if nearly == composed_epsilon and not composed_epsilon.coarse and not jumps:
                 error = _aimed(guessed, target, seen, slope)
             error *= math.sqrt(composed_epsilon.change.full / nearly.change.full)
+            if jointly and jumps:
+                error, slope = error * (1.0 + _BEYOND), 1.0 / _BEYOND
             if composed_epsilon.coarse:
                 least = rough(error * (1.0 - _LESS)) > target
                 tried = (error * (1.0 + more) for more in _COARSE if least)
