@@ -207,7 +207,7 @@ def design(
     >>> asked = [Query("features", bits=50), Query("rating", levels=5), Query("text", buckets=1000)]
     >>> found = design(asked, [(("1", "1e-8"), 1), (("2", "1e-8"), 365)], users=200_000, honest="0.9")
     >>> [f"{query.query.name} {query.relative_error:.2%}" for query in found.queries]
-    ['features 0.23%', 'rating 0.23%', 'text 0.23%']
+    ['features 0.19%', 'rating 0.19%', 'text 0.19%']
     >>> [limit.binds for limit in found.limits]
     [False, True]
     """

@@ -13,7 +13,9 @@ __all__ = ["register"]
 def check(
     certificate: Annotated[Path, typer.Argument(help="The file, as `dpverify account --certificate` writes it.")],
 ) -> None:
-    """Accept or refuse a certificate with integers alone, or, if it is a sum along a contour, integers and decimals.
+    """Accept or refuse a certificate with integers alone.
+
+    A sum along a contour, of joint changes, takes decimals, too.
 
     It trusts nothing of what computed it, and is one file that runs without this package, too:
     dpverify/certificates/checker.py, or contour_checker.py beside it. It exits with 0 for accepted, 1 for refused and 2

@@ -22,7 +22,7 @@ def design(
         Path, typer.Argument(help="TOML: users, honest, [[budgets]] and [[queries]]; see docs/designs.md.")
     ],
 ) -> None:
-    """Find the noise of many queries that keeps budgets for a day, a month, a year: of all of them together."""
+    """Find the noise of many queries, day after day. Budgets of a day, a month, a year are kept by all together."""
     from dpverify.collection.file import read_design
 
     print_result(read_design(file))

@@ -75,7 +75,7 @@ def test_exact_products_lie_inside(
 def test_other_numbers_of_the_same_factors_share_their_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     grids = [connect_the_dots(one, 2e-3) for one in binomial_randomized_response(1_000, 0.2, 1e-20)]
     made, line = [], LossAtoms._line
-    monkeypatch.setattr(LossAtoms, "_line", lambda self, nodes: made.append(nodes) or line(self, nodes))
+    monkeypatch.setattr(LossAtoms, "_line", lambda self, nodes, spared: made.append(nodes) or line(self, nodes, spared))
     for days in range(10, 60):
         factors = [(grids[0], days), (grids[1], 2 * days)]
         quick, exact = ContourComposition(factors, shared_at=1e-6).epsilon(1e-6), Composition(factors).epsilon(1e-6)
