@@ -28,7 +28,7 @@ __all__ = [
 
 _Number = TypeVar("_Number", int, float)
 
-_TOLERANCE = 1e-10
+_TOLERANCE, _MOST_STEPS = 1e-10, 100
 _PATIENCE = 3
 """How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
 _PATIENCE_AT_LEVEL = 2
@@ -36,7 +36,6 @@ _PATIENCE_AT_LEVEL = 2
 _JUMP = 20.0
 """The slope over a bracket from which on it is halved: no power that falls smoothly, but a jump inside."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
-_MOST_STEPS = 100
 _FLATTEST, _STEEPEST = 0.1, 1e3
 _FARTHEST, _DOUBLED = math.log(16.0), math.log(2.0)
 _LEAST = 1e-12
