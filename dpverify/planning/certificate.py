@@ -23,7 +23,7 @@ from dpverify.files import replaced
 from dpverify.guarantee import CapacityError, Number, ThreatModel, exact_number
 from dpverify.planning.schedules.day import Day, days_of
 
-__all__ = ["certificate", "certificate_of", "write_certificate"]
+__all__ = ["certificate", "certificate_of", "typed_delta", "write_certificate"]
 
 checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyped: integers all through
 _NODES = 12_288
@@ -76,10 +76,7 @@ def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Num
     -----
     Its rules are proved in docs/certificates.md.
     """
-    typed = str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta))
-    share = float(exact_number("delta", delta))
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"delta={delta} must be in (0, 1).")
+    typed, share = typed_delta(delta)
     if isinstance(protocol, Sequence) and (instances != 1 or honest is not None):
         raise ValueError(f"instances={instances!r} and honest={honest!r} must be omitted: a list says them itself.")
     days = days_of(protocol if isinstance(protocol, Sequence) else [Day(protocol, instances, honest)])
@@ -96,6 +93,14 @@ def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Num
         return _completed(found, share)
     except (checker.Refused, ValueError) as reason:
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
+
+
+def typed_delta(delta: Number) -> tuple[str, float]:
+    """Return a delta as a certificate has it, and the float; ValueError if it is not in (0, 1)."""
+    share = float(exact_number("delta", delta))
+    if not 0.0 < share < 1.0:
+        raise ValueError(f"delta={delta} must be in (0, 1).")
+    return str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta)), share
 
 
 def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, delta: str) -> dict[str, Any]:

@@ -315,12 +315,14 @@ def test_the_worst_of_measures_is_no_smaller_anywhere() -> None:
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_what_is_not_ascii_is_no_certificate(encoding: str, tmp_path: Path) -> None:
     file = tmp_path / "certificate.json"
-    file.write_text(Path("docs/certificates/poisson.json").read_text(encoding="ascii"), encoding=encoding)
+    file.write_text(
+        (Path(__file__).parents[2] / "docs/certificates/poisson.json").read_text(encoding="ascii"), encoding=encoding
+    )
     assert checker.main(file) == 2
 
 
 def test_nodes_beyond_every_claim_are_refused_before_they_fill_memory() -> None:
-    certificate = json.loads(Path("docs/certificates/poisson.json").read_text(encoding="ascii"))
+    certificate = json.loads((Path(__file__).parents[2] / "docs/certificates/poisson.json").read_text(encoding="ascii"))
     certificate["together"][0]["window"], certificate["grid"] = [131_071, 131_072], 1
     with pytest.raises(checker.Refused, match="work"):
         checker.checked(certificate)

@@ -188,8 +188,8 @@ class Looks:
     @property
     def least_rare(self) -> float | None:
         """About the least probability of an outcome of one input alone that this look finds."""
-        found = [one.details["least"] for one in self.rare()]
-        return min(found, default=1.0) if min(found, default=1.0) < 1.0 else None
+        least: float = min((one.details["least"] for one in self.rare()), default=1.0)
+        return least if least < 1.0 else None
 
     def calls(self) -> list[AuditResult]:
         """Return the results of the tests of calls; of any more than are compared they are what they were."""

@@ -84,10 +84,7 @@ def contour_certificate(
     -----
     Its rules are proved in docs/contour_certificates.md.
     """
-    typed = str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta))
-    share = float(exact_number("delta", delta))
-    if not 0.0 < share < 1.0:
-        raise ValueError(f"delta={delta} must be in (0, 1).")
+    typed, share = certificate.typed_delta(delta)
     name = mechanism_claims_of(protocol).name
     if name not in checker.PROTOCOLS:
         raise TypeError(f"protocol={protocol!r} must be one of {', '.join(checker.PROTOCOLS)} for such a certificate.")
