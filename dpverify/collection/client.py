@@ -17,7 +17,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "draws", "header", "largest", "read_manifest"]
+__all__ = ["Client", "Refused", "draws", "head", "header", "largest", "read_manifest"]
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -77,14 +77,14 @@ def draws(query: Mapping[str, Any]) -> int:
 def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
     """Return all of an upload that comes before its payload, as deterministic CBOR, and the bytes of the payload."""
     size = -(-sum(most.bit_length() for most in fields) // 8)
-    return b"\x84" + _head(0, VERSION) + _head(2, 32) + bytes.fromhex(hash) + _head(0, query) + _head(2, size), size
+    return b"\x84" + head(0, VERSION) + head(2, 32) + bytes.fromhex(hash) + head(0, query) + head(2, size), size
 
 
-def _head(major: int, value: int) -> bytes:
+def head(major: int, value: int) -> bytes:
     """Return the shortest head of a CBOR item (RFC 8949, section 3)."""
     if value < 24:
         return bytes([major << 5 | value])
-    code, size = next((24 + place, 1 << place) for place in range(3) if value < 1 << (8 << place))
+    code, size = next((24 + place, 1 << place) for place in range(4) if value < 1 << (8 << place))
     return bytes([major << 5 | code]) + value.to_bytes(size, "big")
 
 
