@@ -47,6 +47,8 @@ _COMMANDS = {
     "predict": "learners.classify",
     "decode": "learners.decode",
     "demo": "pictures.demo",
+    "collect": "collections.collect",
+    "release": "collections.collect",
     "spend": "accounts.spending",
     "spent": "accounts.spending",
 }
@@ -56,13 +58,14 @@ _HEADINGS = {
     "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
+    "From users' uploads to batches": ("collect", "release"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
     "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
     "To look at": ("demo", "report", "serve"),
 }
 """What --help lists, in this order."""
 
-_WITHOUT_RESULT = ("check", "demo", "report", "serve", "theorems errata", "theorems coverage")
+_WITHOUT_RESULT = ("check", "collect", "demo", "release", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
 
 _NARROW = 52
