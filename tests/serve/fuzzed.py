@@ -20,7 +20,7 @@ from tests.collection.test_uploads import mutated, possible
 from tests.collection.vectors import QUERIES, value
 from tests.serve.collecting import collecting
 
-NAMES = ("rr", "3nb", "histogram", "vector-sum")
+NAMES = ("nb", "3nb", "histogram", "vector-sum")
 USERS = 2_000
 
 
