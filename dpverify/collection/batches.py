@@ -31,7 +31,7 @@ from dpverify.collection.uploads import from_bits, to_bits
 from dpverify.files import replaced
 from protocols.validation import check_integer
 
-__all__ = ["Batch", "BatchError", "Batches", "check_name", "instances", "message_fields", "message_rows"]
+__all__ = ["Batch", "BatchError", "Batches", "check_name", "instances", "message_fields", "message_rows", "per_user"]
 
 VERSION = 1
 _LONGEST_NAME = 64
@@ -75,7 +75,7 @@ def check_name(name: str) -> None:
         raise ValueError(f"batch={name!r} must be a text of 1 to {_LONGEST_NAME} printable ASCII characters.")
 
 
-def _per_user(query: Mapping[str, Any]) -> tuple[int, int]:
+def per_user(query: Mapping[str, Any]) -> tuple[int, int]:
     """Return the least and the largest number of messages of one user to one instance."""
     if query["kind"] in ("counts", "buckets"):
         return 0, sum(largest(query)) // int(query["instances"])
@@ -117,7 +117,7 @@ class Batch:
         check_name(self.name)
         check_integer("instance", self.instance, low=0, high=instances(self.query) - 1)
         check_integer("users", self.users, low=1)
-        least, most = _per_user(self.query)
+        least, most = per_user(self.query)
         check_integer("messages", self.messages, low=least * self.users, high=most * self.users)
 
     @property

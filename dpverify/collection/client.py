@@ -183,7 +183,8 @@ class Client:
         value : object
             A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
             a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
-            to 40 digits as text. For a query of strings it is a string.
+            to 40 digits as text. For a query that asks for levels it is one from 1 on; where it asks for buckets one
+            from 0 on; for a query of strings a string.
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
 
@@ -251,6 +252,8 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
         if text is None or text.encode("utf-8", "ignore").decode() != text:
             raise Refused("value must be a string, without lone surrogates.")
         return text
+    if "asks" in query:
+        return _encoded(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
@@ -260,6 +263,15 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if not all(isinstance(answer, int) and -1 < answer < most for answer in answers):
         raise Refused(f"each answer must be an integer in [0, {most - 1}].")
     return [int(answer) for answer in answers]
+
+
+def _encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
+    """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
+    size, lowest = int(query["instances"]), int(query["asks"] == "levels")
+    most = size + 1 if lowest else size - 1
+    if not isinstance(answer, int) or not lowest <= answer <= most:
+        raise Refused(f"value must be an integer in [{lowest}, {most}].")
+    return [int(place + 2 <= answer if lowest else place == answer) for place in range(size)]
 
 
 def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:

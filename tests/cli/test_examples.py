@@ -44,6 +44,7 @@ ONLY_READ = {
     "audit local-rr",
     "collect",
     "release",
+    "aggregate",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 

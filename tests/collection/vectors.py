@@ -12,6 +12,7 @@ from typing import Any
 
 from dpverify.collection.client import Client, Refused, draws
 from dpverify.collection.manifest import Manifest, manifest
+from dpverify.collection.query import Asked
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
@@ -20,7 +21,7 @@ from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients" / "vectors"
-QUERIES: dict[str, tuple[Any, int]] = {
+QUERIES: dict[str, tuple[Any, ...]] = {
     "rr": (RandomizedResponse(2_000, 0.1), 9),
     "nb": (NegativeBinomial(2_000, 40.0, 0.5), 2),
     "poisson": (Poisson(2_000, 400.0), 3),
@@ -31,6 +32,8 @@ QUERIES: dict[str, tuple[Any, int]] = {
     "vector-sum": (VectorSum(2_000, 5, 3, 0.2, stratified=True, sampled=2), 1),
     "local-rr": (LocalRandomizedResponse(2_000, 0.1), 3),
     "labels": (LabelRandomizedResponse(6, 1.0), 1),
+    "levels": (RandomizedResponse(2_000, 0.1), 4, None, "levels"),
+    "buckets": (Poisson(2_000, 400.0), 6, None, "buckets"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 TEXTS = ("", "red", "e\u0301", "\u00e9", "\U0001f680" * 40, "a" * 128, "__proto__")
@@ -40,8 +43,7 @@ FLOATS = (0, 1, 0.5, 0.1, 1 / 3, 2**-75, 5e-324, 1 - 2**-53, 1e-30)
 
 def made(name: str) -> Manifest:
     """Return the manifest of one protocol's vectors."""
-    protocol, instances = QUERIES[name]
-    return manifest([(name, protocol, instances)], delta="1e-6")
+    return manifest([Asked(name, *QUERIES[name])], delta="1e-6")
 
 
 def entropy(query: dict[str, Any], rng: random.Random) -> bytes:
@@ -57,6 +59,10 @@ def value(query: dict[str, Any], rng: random.Random) -> Any:
     kind = query["kind"]
     if kind == "bloom":
         return rng.choice(TEXTS)
+    if "asks" in query:
+        return (
+            rng.randrange(query["instances"]) if query["asks"] == "buckets" else rng.randint(1, query["instances"] + 1)
+        )
     if kind == "vector":
         answers = [
             [rng.choice((rng.random(), rng.choice(DECIMALS), rng.choice(FLOATS))) for _ in range(sum(query["blocks"]))]
@@ -72,6 +78,8 @@ def wrong(query: dict[str, Any]) -> list[Any]:
     """Return what no user may hold."""
     if query["kind"] == "bloom":
         return [7, None, "secret\ud800"]
+    if "asks" in query:
+        return [None, [1], -1, query["instances"] + 2, 999, "1", 0.5, *([0] if query["asks"] == "levels" else [6])]
     ok = value(query, random.Random(0))
     one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
     bad = (
