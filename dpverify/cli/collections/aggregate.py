@@ -43,7 +43,8 @@ def aggregate(
 ) -> None:
     """Estimate from released batches, with exact intervals.
 
-    An alarm, with exit status 1, tells that no users who all follow the protocols send this.
+    Intervals are by the exact law of the noise. An alarm, with exit status 1, tells that no users who all follow the
+    protocols send this.
     """
     from dpverify import files as written
     from dpverify.collection.analysis.aggregate import aggregate as aggregated
