@@ -80,6 +80,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "audit mechanism --target ./yours.py:noisy_sum --input 0,0 --neighbour 1,0 --claim-epsilon 1 --claim-delta 0 "
         "--trials 1000",
     ),
+    "audit client": ("audit client plan.json --hash HASH --client 'node audited.js'",),
     "canaries": ("canaries ./yours.py:guesses --claim-epsilon 3 --claim-delta 0",),
     "certify": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),
     "certify rr": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),

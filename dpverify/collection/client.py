@@ -8,6 +8,7 @@ same client for browsers, and `clients/vectors` what both make of the same entro
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -146,6 +147,13 @@ class Client:
             for name, query in self._queries.items()
         }
         self._sent, self._cohorts, self._values = self._remembered(memory or {})
+
+    def another(self, memory: Mapping[str, Any] | None = None) -> Client:
+        """Return the client of another user, with the same manifest; Refused for a memory that is none."""
+        client = copy.copy(self)
+        client._lock = threading.Lock()
+        client._sent, client._cohorts, client._values = self._remembered(memory or {})
+        return client
 
     def _remembered(self, memory: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int], dict[str, list[Any]]]:
         try:
