@@ -27,7 +27,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
-    "design": ("design collection.toml",),
+    "design": ("design collection.toml", "design collection.toml --manifest plan.json"),
+    "aggregate": (
+        "aggregate plan.json batches/2026-11-24",
+        "aggregate plan.json sums-1.json sums-2.json --ledger ledger.jsonl",
+    ),
     "account": (f"account rr --users 10000 --flip-probability 0.1 {_ALL}",),
     "account rr": (
         f"account rr --users 10000 --flip-probability 0.1 {_ALL}",

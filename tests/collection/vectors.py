@@ -13,6 +13,7 @@ from typing import Any
 from dpverify.audit.clients.vectors import entropy, value, wrong
 from dpverify.collection.client import Client, Refused
 from dpverify.collection.manifest import Manifest, manifest
+from dpverify.collection.query import Asked
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
@@ -21,7 +22,7 @@ from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients" / "vectors"
-QUERIES: dict[str, tuple[Any, int]] = {
+QUERIES: dict[str, tuple[Any, ...]] = {
     "rr": (RandomizedResponse(2_000, 0.1), 9),
     "nb": (NegativeBinomial(2_000, 40.0, 0.5), 2),
     "poisson": (Poisson(2_000, 400.0), 3),
@@ -32,14 +33,15 @@ QUERIES: dict[str, tuple[Any, int]] = {
     "vector-sum": (VectorSum(2_000, 5, 3, 0.2, stratified=True, sampled=2), 1),
     "local-rr": (LocalRandomizedResponse(2_000, 0.1), 3),
     "labels": (LabelRandomizedResponse(6, 1.0), 1),
+    "levels": (RandomizedResponse(2_000, 0.1), 4, None, "levels"),
+    "buckets": (Poisson(2_000, 400.0), 6, None, "buckets"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 
 
 def made(name: str) -> Manifest:
     """Return the manifest of one protocol's vectors."""
-    protocol, instances = QUERIES[name]
-    return manifest([(name, protocol, instances)], delta="1e-6")
+    return manifest([Asked(name, *QUERIES[name])], delta="1e-6")
 
 
 def calls(client: Client, name: str, asked: list[tuple[Any, bytes | None]]) -> list[dict[str, Any]]:

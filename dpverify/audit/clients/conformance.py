@@ -22,7 +22,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
-from dpverify.collection.client import largest
+from dpverify.collection.client import asked_range, encoded, largest
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult
@@ -146,7 +146,10 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
     else:
         most = int(query.get("choices", query.get("buckets", 2)))
         ends, between = [0, most - 1], most // 2
-    if query["instances"] == 1:
+    if "asks" in query:
+        least, most = asked_range(query)
+        ends, between = [least, most], (least + most) // 2
+    if query["instances"] == 1 or "asks" in query:
         found = {"the lowest answer": ends[0], "the largest answer": ends[1]}
         return found if between in ends else {**found, "an answer between": between}
     count = query["instances"]
@@ -156,7 +159,7 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
 
 def _laws(query: Mapping[str, Any], answer: Any) -> list[DiscreteLaw]:
     """Return the exact laws of all fields that are looked at, which are independent of each other."""
-    held = [answer] if query["instances"] == 1 else answer
+    held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
     tables = {name: _pmf(table) for name, table in query["tables"].items()}
     laws = functools.cache(lambda one: _OF[query["kind"]](query, tables, one))
     return _ends(list(itertools.chain.from_iterable(laws(one if isinstance(one, int) else tuple(one)) for one in held)))

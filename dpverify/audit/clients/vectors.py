@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpverify.audit.clients.program import Program
-from dpverify.collection.client import Client, Refused, draws
+from dpverify.collection.client import Client, Refused, asked_range, draws
 from dpverify.statistics.family import AuditResult
 
 __all__ = ["entropy", "value", "vector_result", "wrong"]
@@ -32,6 +32,8 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
     kind = query["kind"]
     if kind == "bloom":
         return rng.choice(TEXTS)
+    if "asks" in query:
+        return rng.randint(*asked_range(query))
     answers: list[Any]
     if kind == "vector":
         answers = [
@@ -48,6 +50,9 @@ def wrong(query: Mapping[str, Any]) -> list[Any]:
     """Return what no user may hold."""
     if query["kind"] == "bloom":
         return [7, None, "secret\ud800"]
+    if "asks" in query:
+        least, most = asked_range(query)
+        return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]
     ok = value(query, random.Random(0))
     one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
     if query["kind"] == "vector":

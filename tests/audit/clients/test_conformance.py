@@ -14,6 +14,7 @@ from dpverify.audit.clients.conformance import audit_client, client_subject
 from dpverify.audit.clients.program import Program
 from dpverify.audit.outcome import AuditReport
 from dpverify.collection.manifest import manifest
+from dpverify.collection.query import Asked
 from dpverify.collection.uploads import Collector
 from protocols.bitsum import RandomizedResponse
 from protocols.rappor.response import Rappor
@@ -70,7 +71,7 @@ def test_what_no_client_can_send_is_refuted_by_its_law_too(found: dict[str, list
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
 def test_the_client_in_javascript_conforms(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    hash = manifest([(name, *QUERIES[name]) for name in ("rr", "3nb", "vector-sum")], delta="1e-6").write(path)
+    hash = manifest([Asked(name, *QUERIES[name]) for name in ("rr", "3nb", "vector-sum", "levels")], delta="1e-6").write(path)
     report = audit_client(f"node {NODE}", path, hash, trials=200, level=0.5)
     # Its entropy is the operating system's: so p-values are held against what some 10^3 of them never are.
     assert min(result.p_value for result in report.results) > 1e-10
@@ -83,9 +84,9 @@ def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
 
 
 def test_the_laws_are_those_of_the_uploads_exact_to_six_deviations(tmp_path: Path) -> None:
-    for name in ("vector-sum", "pure", "histogram"):
+    for name in ("vector-sum", "pure", "histogram", "levels", "buckets"):
         path = tmp_path / "plan.json"
-        made = manifest([(name, *QUERIES[name])], delta="1e-6")
+        made = manifest([Asked(name, *QUERIES[name])], delta="1e-6")
         program = Program(said("none"), path, made.write(path))
         (query,) = made.content["queries"]
         subject = client_subject(program, Collector(made.data, made.hash), query)

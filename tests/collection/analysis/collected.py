@@ -1,0 +1,47 @@
+"""Batches of simulated users, written as a collector writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.collection.batches import Batches, message_fields
+from dpverify.collection.client import Client
+from dpverify.collection.manifest import Manifest
+from dpverify.collection.uploads import Collector
+
+
+def messages(plan: Manifest, held: Mapping[str, list[Any]]) -> dict[tuple[str, int], NDArray[np.int64]]:
+    """Return the fields of all messages of real clients, by query and instance."""
+    collector, found = Collector(plan.data, plan.hash), {}
+    for query in plan.content["queries"]:
+        name = query["name"]
+        if name not in held:
+            continue
+        uploads = [Client(plan.data, plan.hash).upload(name, value) for value in held[name]]
+        for instance, sent in enumerate(collector.messages(name, uploads)):
+            fields = np.atleast_2d(sent.symbols.T).T
+            if query["kind"] == "counts":
+                fields = (fields == 1).astype(np.int64) if "flood" in query["tables"] else fields[:, :0]
+            elif query["kind"] == "buckets":
+                fields = fields[:, 1:]
+            assert fields.shape[1] == len(message_fields(query))
+            found[name, instance] = fields
+    return found
+
+
+def write(
+    plan: Manifest, folder: Path, sent: Mapping[tuple[str, int], NDArray[np.int64]], users: int, batch: str
+) -> None:
+    """Write a batch of each query."""
+    batches = Batches(plan.data, plan.hash)
+    names = [query["name"] for query in batches.queries]
+    folder.mkdir()
+    for (name, instance), fields in sent.items():
+        path = folder / f"{names.index(name)}-{instance}"
+        place, count = names.index(name), len(fields)
+        batches.write(path, [fields], batch=batch, query=place, instance=instance, users=users, count=count)
