@@ -30,7 +30,7 @@ _COMMANDS = {
     "front": "plans.least",
     "means": "plans.means",
     "design": "plans.design",
-    "aggregate": "collecting.aggregate",
+    "aggregate": "collections.aggregate",
     "account": "accounts.account",
     "amplify": "plans.amplify",
     "crowd": "plans.crowd",
@@ -48,6 +48,8 @@ _COMMANDS = {
     "predict": "learners.classify",
     "decode": "learners.decode",
     "demo": "pictures.demo",
+    "collect": "collections.collect",
+    "release": "collections.collect",
     "spend": "accounts.spending",
     "spent": "accounts.spending",
 }
@@ -57,14 +59,14 @@ _HEADINGS = {
     "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
-    "From uploads to what they say": ("aggregate",),
+    "From users' uploads to what they say": ("collect", "release", "aggregate"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
     "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
     "To look at": ("demo", "report", "serve"),
 }
 """What --help lists, in this order."""
 
-_WITHOUT_RESULT = ("check", "demo", "report", "serve", "theorems errata", "theorems coverage")
+_WITHOUT_RESULT = ("check", "collect", "demo", "release", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
 
 _NARROW = 52

@@ -112,6 +112,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "report": (f"report plans.html {_BUDGET} --users 10000 --instances 64",),
     "reproduce": ("reproduce wagner2025-figure-2 --quick --csv rows.csv",),
     "serve": ("serve",),
+    "collect": ("collect plan.json --hash HASH --store 2027-01-31",),
+    "release": ("release plan.json version --hash HASH --store 2027-01-31",),
     "classify": ("classify points.npz --labels y --epsilon 2 --delta 1e-6 --holdout 0.2 --output model.npz",),
     "predict": ("predict model.npz points.npz --labels y",),
     "decode": ("decode model.npz words.npz --words words",),

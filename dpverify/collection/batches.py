@@ -31,7 +31,7 @@ from dpverify.collection.uploads import from_bits, to_bits
 from dpverify.files import replaced
 from protocols.validation import check_integer
 
-__all__ = ["Batch", "BatchError", "Batches", "check_name", "instances", "message_fields", "per_user"]
+__all__ = ["Batch", "BatchError", "Batches", "check_name", "instances", "message_fields", "message_rows", "per_user"]
 
 VERSION = 1
 _LONGEST_NAME = 64
@@ -60,6 +60,13 @@ def message_fields(query: Mapping[str, Any]) -> list[int]:
     if kind == "vector":
         return [sum(query["blocks"]) - 1, query["levels"]]
     return [query["cohorts"] - 1] + [1] * query["bits"]
+
+
+def message_rows(query: Mapping[str, Any], symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return messages as `Collector.messages` has their symbols by their fields, shape (messages, fields)."""
+    if query["kind"] == "counts":
+        return (symbols > 0).astype(np.int64)[:, np.newaxis][:, : len(message_fields(query))]
+    return symbols[:, 1:] if query["kind"] == "buckets" else symbols.reshape(len(symbols), -1)
 
 
 def check_name(name: str) -> None:
@@ -194,6 +201,7 @@ class Batches:
     """
 
     def __init__(self, manifest: bytes, hash: str) -> None:
+        self._hash = hash
         self._hash = hash
         self.queries: list[Mapping[str, Any]] = read_manifest(manifest, hash)["queries"]
 

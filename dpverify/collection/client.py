@@ -37,8 +37,13 @@ def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
     if hashlib.sha256(data).hexdigest() != hash:
         raise Refused("manifest must have the hash that the application knows.")
-    content: dict[str, Any] = json.loads(data)
-    if (content["format"], content["version"]) != (FORMAT, VERSION):
+    content: dict[str, Any] = {}
+    try:
+        content = json.loads(data)
+        known = (content["format"], content["version"]) == (FORMAT, VERSION)
+    except (KeyError, TypeError, ValueError):
+        known = False
+    if not known:
         raise Refused(f"manifest must be of version {VERSION}.")
     return content
 

@@ -57,6 +57,16 @@ class Collector:
         """The protocol of each query, by name, with the parameters of the manifest."""
         return {name: protocol_in(dict(query)) for name, query in self._queries.items()}
 
+    @property
+    def longest(self) -> int:
+        """The bytes of the longest upload."""
+        return max(len(begin) + self._sizes[name] for begin, name in self._begins.items())
+
+    def begin(self, name: str) -> bytes:
+        """Return what all uploads to a query begin with, before their payload."""
+        self._query(name)
+        return next(begin for begin, known in self._begins.items() if known == name)
+
     def parse(self, upload: bytes) -> tuple[str, NDArray[np.int64]]:
         """Return the query's name and the fields of one upload; UploadError if no client can have sent it."""
         if not isinstance(upload, bytes):
@@ -71,8 +81,7 @@ class Collector:
 
         UploadError if no client can have sent one; ValueError for an unknown query.
         """
-        query = self._query(name)
-        begin = next(begin for begin, known in self._begins.items() if known == name)
+        query, begin = self._query(name), self.begin(name)
         length = len(begin) + self._sizes[name]
         for place, upload in enumerate(uploads):
             if len(upload) != length or not upload.startswith(begin):

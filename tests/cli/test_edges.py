@@ -87,6 +87,8 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
                 "theorems",
                 "report",
                 "serve",
+                "collect",
+                "release",
                 "spend",
                 "spent",
             )

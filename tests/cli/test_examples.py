@@ -43,6 +43,8 @@ ONLY_READ = {
     *("least users", "classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure"),
     "audit local-rr",
     "audit client",
+    "collect",
+    "release",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 

@@ -1,1 +1,0 @@
-"""Commands about collections that run: aggregate."""
