@@ -1,4 +1,4 @@
-"""What a collector takes: uploads a second, bytes of a stored one, and seconds and memory of a shuffle."""
+"""What a collector takes: uploads a second, bytes of a stored one, time and memory of a release and a shuffle."""
 
 from __future__ import annotations
 

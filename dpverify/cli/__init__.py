@@ -59,7 +59,7 @@ _HEADINGS = {
     "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
-    "From users' uploads to what they say": ("collect", "release", "aggregate"),
+    "From users' uploads to estimates": ("collect", "release", "aggregate"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
     "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
     "To look at": ("demo", "report", "serve"),

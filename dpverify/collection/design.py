@@ -141,8 +141,8 @@ class Design(Drawn):
         In the order in which they were given.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.plans.designs:design_table"
-    figure_by: ClassVar[str] = "dpverify.report.plans.designs:design_bars"
+    table_by: ClassVar[str] = "dpverify.report.collections.designs:design_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.designs:design_bars"
     plain_as: ClassVar[str] = "users honest limits rows=queries"
 
     users: int

@@ -89,6 +89,7 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
                 "serve",
                 "collect",
                 "release",
+                "aggregate",
                 "spend",
                 "spent",
             )

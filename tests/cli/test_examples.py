@@ -45,6 +45,7 @@ ONLY_READ = {
     "audit client",
     "collect",
     "release",
+    "aggregate",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 

@@ -1,1 +1,1 @@
-"""Commands between users and estimates: collect, release."""
+"""Commands between users and estimates: collect, release, aggregate."""

@@ -46,7 +46,7 @@ def aggregate(
     An alarm, with exit status 1, tells that no users who all follow the protocols send this.
     """
     from dpverify import files as written
-    from dpverify.collection.analysis.release import release
+    from dpverify.collection.analysis.aggregate import aggregate as aggregated
     from dpverify.collection.analysis.sums import Reader
     from dpverify.collection.manifest import Manifest
     from dpverify.spending.ledger import PrivacyLedger
@@ -62,7 +62,7 @@ def aggregate(
         written.write_text(found.to_json(), sums)
         return
     paid_from = None if ledger is None else PrivacyLedger(ledger)
-    made = release(plan, found, confidence=confidence, level=alarm, ledger=paid_from)
+    made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from)
     print_result(made)
     if made.alarms:
         raise typer.Exit(1)

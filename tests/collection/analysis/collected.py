@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.collection.batches import Batches, message_fields
+from dpverify.collection.batches import Batches, message_rows
 from dpverify.collection.client import Client
 from dpverify.collection.manifest import Manifest
 from dpverify.collection.uploads import Collector
@@ -24,12 +24,7 @@ def messages(plan: Manifest, held: Mapping[str, list[Any]]) -> dict[tuple[str, i
             continue
         uploads = [Client(plan.data, plan.hash).upload(name, value) for value in held[name]]
         for instance, sent in enumerate(collector.messages(name, uploads)):
-            fields = np.atleast_2d(sent.symbols.T).T
-            if query["kind"] == "counts":
-                fields = (fields == 1).astype(np.int64) if "flood" in query["tables"] else fields[:, :0]
-            elif query["kind"] == "buckets":
-                fields = fields[:, 1:]
-            assert fields.shape[1] == len(message_fields(query))
+            fields = message_rows(query, sent.symbols)
             found[name, instance] = fields
     return found
 

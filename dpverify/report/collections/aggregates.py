@@ -1,4 +1,4 @@
-"""Releases as a table and a figure: estimates with their intervals, and alarms."""
+"""What batches say as a table and a figure: estimates with their intervals, and alarms."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from dpverify.report.layout import Rows
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpverify.collection.analysis.release import Estimate, Release
+    from dpverify.collection.analysis.aggregate import Aggregate, Estimate
 
-__all__ = ["release_bars", "release_table"]
+__all__ = ["aggregate_bars", "aggregate_table"]
 
 _MOST = 10
 """Of a query's buckets that are shown: those with the largest estimates."""
 
 
-def release_bars(found: Release, axes: Axes | None = None) -> Axes:
+def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
     """Draw the intervals, each of its query's range."""
     from dpverify.report.plots import axes_for
 
@@ -39,7 +39,7 @@ def release_bars(found: Release, axes: Axes | None = None) -> Axes:
     return drawn
 
 
-def _title(found: Release) -> str:
+def _title(found: Aggregate) -> str:
     return f"{', '.join(found.batches) or 'sums'}: {max(found.users.values()):,} users"
 
 
@@ -48,7 +48,7 @@ def _name(row: Estimate) -> str:
     return row.query if place is None else f"{row.query} {place}"
 
 
-def _shown(found: Release) -> list[Estimate]:
+def _shown(found: Aggregate) -> list[Estimate]:
     rows = []
     for name in found.users:
         of = [row for row in found.estimates if row.query == name]
@@ -57,7 +57,7 @@ def _shown(found: Release) -> list[Estimate]:
     return rows
 
 
-def release_table(found: Release) -> RenderableType:
+def aggregate_table(found: Aggregate) -> RenderableType:
     """Return a row for each estimate, of buckets the largest ones, and a line for each alarm."""
     rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
     for row in _shown(found):

@@ -1,4 +1,4 @@
-"""A release says what users hold, is paid for first, and tells what users who follow the protocols do not send."""
+"""Estimates say what users hold, are paid for first, and an alarm tells of what no honest users send."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.intervals import Tails, sum_law
-from dpverify.collection.analysis.release import Release, release
 from dpverify.collection.analysis.sums import Reader, Sums
 from dpverify.collection.design import design
 from dpverify.collection.manifest import Manifest, manifest
@@ -61,7 +61,7 @@ def drawn(plan: Manifest, ones: Mapping[str, list[int]], rng: np.random.Generato
 TRUE = {"features": [0, 27, 2_000], "rating": [2_700, 2_000, 1_500, 100], "words": [700, 2_000] + [0] * 18}
 
 
-def right(found: Release) -> list[bool]:
+def right(found: Aggregate) -> list[bool]:
     """Return of which rows the interval holds the truth."""
     held = dict.fromkeys(found.estimates)
     for row in held:
@@ -73,7 +73,7 @@ def right(found: Release) -> list[bool]:
 
 def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
     rng, runs = np.random.default_rng(1), 30
-    found = [release(PLAN, drawn(PLAN, TRUE, rng)) for _ in range(runs)]
+    found = [aggregate(PLAN, drawn(PLAN, TRUE, rng)) for _ in range(runs)]
     assert [run.alarms for run in found] == [()] * runs
     seen = np.array([right(run) for run in found])
     # Features and a mean at .95 each; of 20 words all at once. So many runs, 6 sigma below.
@@ -90,7 +90,7 @@ def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
         found[0].most_frequent("rating")
 
 
-def test_real_clients_batches_are_released(tmp_path: Path) -> None:
+def test_real_clients_batches_are_read(tmp_path: Path) -> None:
     held = {
         "sum": [user % 3 == 0 for user in range(THERE)],
         "flood": [user % 2 for user in range(THERE)],
@@ -99,7 +99,7 @@ def test_real_clients_batches_are_released(tmp_path: Path) -> None:
     }
     write(OTHER, tmp_path / "batch", messages(OTHER, held), THERE, "Monday")
     sums = Reader(OTHER.data, OTHER.hash).files([tmp_path / "batch"])
-    found = release(OTHER, sums, confidence=1 - 1e-6)
+    found = aggregate(OTHER, sums, confidence=1 - 1e-6)
     assert (found.alarms, found.batches, dict(found.users)) == ((), ("Monday",), dict.fromkeys(held, THERE))
     true = [120, 180, 90, 90, 90, 90, 0, 0, 0, THERE, 0, THERE, 0, 0]
     assert [row.low <= value <= row.high for row, value in zip(found.estimates, true, strict=True)] == [True] * 14
@@ -114,16 +114,16 @@ def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     days = [drawn(PLAN, TRUE, rng) for _ in range(2)]
     epsilon = PLAN.guarantees[0]["epsilon"]
     ledger = PrivacyLedger.create(tmp_path / "ledger.jsonl", (epsilon, "1e-6"))
-    found = release(PLAN, days[0], ledger=ledger)
+    found = aggregate(PLAN, days[0], ledger=ledger)
     assert found.spent is not None
     assert 0.99 * float(epsilon) < found.spent <= float(epsilon)
     # Once more: nothing new is told, and nothing is spent. Another day is refused, whatever it holds.
-    assert release(PLAN, days[0], ledger=ledger).spent == found.spent
+    assert aggregate(PLAN, days[0], ledger=ledger).spent == found.spent
     with pytest.raises(BudgetExceededError):
-        release(PLAN, days[1], ledger=ledger)
+        aggregate(PLAN, days[1], ledger=ledger)
     lines = (tmp_path / "ledger.jsonl").read_text()
     with pytest.raises(ValueError, match="must be at least the 2700"):
-        release(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
+        aggregate(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
     assert (tmp_path / "ledger.jsonl").read_text() == lines
 
 
@@ -138,15 +138,15 @@ def test_an_alarm_tells_what_no_true_sum_leaves() -> None:
     }
     cheated["features"][:, 0] = PRESENT - cheated["features"][:, 1]
     cheated["features"] = np.stack([fine["features"][0], fine["features"][1], cheated["features"][2]])
-    said = release(PLAN, made(PLAN, {**fine, **cheated})).alarms
+    said = aggregate(PLAN, made(PLAN, {**fine, **cheated})).alarms
     assert [alarm.query for alarm in said] == ["features", "words"]
     assert "1 of 3 counts" in said[0].reason
     assert "all buckets together" in said[1].reason
     many = {name: each * 2 for name, each in fine.items()}
-    told = release(PLAN, made(PLAN, many, 2 * PRESENT)).alarms
+    told = aggregate(PLAN, made(PLAN, many, 2 * PRESENT)).alarms
     assert [alarm.reason for alarm in told] == ["5,400 users took part, but there are 3,000."] * 3
     none = {**fine, "features": fine["features"] - [[1, 0]] * 3}
-    assert "cannot have sent" in release(PLAN, made(PLAN, none)).alarms[0].reason
+    assert "cannot have sent" in aggregate(PLAN, made(PLAN, none)).alarms[0].reason
 
 
 def test_the_level_of_an_alarm_is_that_of_all_counts_together() -> None:
@@ -156,10 +156,10 @@ def test_the_level_of_an_alarm_is_that_of_all_counts_together() -> None:
     low, high = Tails(sum_law(protocol, 500), 0.2 / 8 / 2 * (1 - 1e-12)).possible
     for count, told in ((low, 0), (low - 1, 1), (high, 0), (high + 1, 1)):
         counts = {"a": np.array([[500 - count, count], [250, 250]]), "b": np.array([[250, 250]] * 2)}
-        assert len(release(plan, made(plan, counts, 500), level=0.2).alarms) == told
+        assert len(aggregate(plan, made(plan, counts, 500), level=0.2).alarms) == told
 
 
-def test_what_cannot_be_released_is_refused() -> None:
+def test_what_cannot_be_told_is_refused() -> None:
     fine = drawn(PLAN, TRUE, np.random.default_rng(5))
     for sums, argument in (
         (dataclasses.replace(fine, manifest="0" * 64), "manifest"),
@@ -167,9 +167,9 @@ def test_what_cannot_be_released_is_refused() -> None:
         (dataclasses.replace(fine, users={**fine.users, "features": np.array([2_700, 0, 2_700])}), "sums of features"),
     ):
         with pytest.raises(ValueError, match=rf"^{argument}.* must .*\.$"):
-            release(PLAN, sums)
+            aggregate(PLAN, sums)
     with pytest.raises(ValueError, match="confidence"):
-        release(PLAN, fine, confidence=1.0)
+        aggregate(PLAN, fine, confidence=1.0)
     labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.0), 1)], delta=0)
     with pytest.raises(TypeError, match="must be of bits"):
-        release(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))
+        aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))

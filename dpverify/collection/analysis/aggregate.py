@@ -27,7 +27,7 @@ from protocols.bitsum.negative_binomial import Estimate as Reading
 from protocols.histogram import BucketSums
 from protocols.validation import check_real
 
-__all__ = ["Alarm", "Estimate", "Release", "release"]
+__all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Alarm(Plain):
 
 
 @dataclass(frozen=True)
-class Release(Drawn):
+class Aggregate(Drawn):
     """All that sums say.
 
     Parameters
@@ -100,8 +100,8 @@ class Release(Drawn):
         The upper end of what the ledger has spent of epsilon, if there is a ledger.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.plans.releases:release_table"
-    figure_by: ClassVar[str] = "dpverify.report.plans.releases:release_bars"
+    table_by: ClassVar[str] = "dpverify.report.collections.aggregates:aggregate_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.aggregates:aggregate_bars"
     plain_as: ClassVar[str] = "batches users confidence level alarms spent rows=estimates"
 
     batches: tuple[str, ...]
@@ -116,7 +116,7 @@ class Release(Drawn):
         """Return the most frequent bucket by its estimate, and all that may be it by the intervals of all together."""
         rows = [row for row in self.estimates if row.query == query and row.of == "buckets"]
         if not rows:
-            raise ValueError(f"query={query!r} must be one of buckets in this release.")
+            raise ValueError(f"query={query!r} must be one of buckets here.")
         least = max(row.low for row in rows)
         return max(rows, key=lambda row: row.value), tuple(int(row.bucket or 0) for row in rows if row.high >= least)
 
@@ -144,14 +144,14 @@ def _bitsum(asked: Asked) -> Any:
     return asked.protocol.bitsum if isinstance(asked.protocol, BucketSums) else asked.protocol
 
 
-def release(
+def aggregate(
     plan: Manifest,
     sums: Sums,
     *,
     confidence: float = 0.95,
     level: float = 1e-6,
     ledger: PrivacyLedger | None = None,
-) -> Release:
+) -> Aggregate:
     """Return what sums say, after it was paid for.
 
     Parameters
@@ -159,7 +159,7 @@ def release(
     plan : Manifest
         Whose queries were asked.
     sums : Sums
-        All that came in for those that are released: of queries of bits, levels and buckets.
+        All that came in for the queries that are told: those of bits, levels and buckets.
     confidence : float
         In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
     level : float
@@ -169,7 +169,7 @@ def release(
 
     Returns
     -------
-    Release
+    Aggregate
 
     Raises
     ------
@@ -195,7 +195,7 @@ def release(
         rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
         alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
     users = {each.asked.name: each.users for each in found}
-    return Release(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
+    return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
 
 
 def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Counted:
