@@ -46,6 +46,7 @@ ONLY_READ = {
     "collect",
     "release",
     "aggregate",
+    "rehearse",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 
