@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import json
 import operator
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -142,14 +142,13 @@ class Reader:
         tables = [path for path in found if path.suffix == ".parquet"]
         if len({path.resolve() for path in found}) < len(found):
             raise ValueError("paths must name each file once.")
-        parts = [
+        parts: Iterator[Sums] = (
             self.json(path.read_text(encoding="ascii")) if path.suffix == ".json" else self.batch(path)
             for path in found
             if path not in tables
-        ]
-        if tables:
-            parts.append(self.parquet(tables, users))
-        return functools.reduce(operator.add, parts, self.nothing)
+        )
+        whole = functools.reduce(operator.add, parts, self.nothing)
+        return whole + self.parquet(tables, users) if tables else whole
 
     def batch(self, path: str | Path) -> Sums:
         """Return the sums of a batch's file; `BatchError` if it is none of this manifest."""
