@@ -192,8 +192,8 @@ def rehearse(
             pool = stack.enter_context(ProcessPoolExecutor(workers))
             mapped = functools.partial(pool.map, chunksize=max(1, len(tasks) // (8 * workers)))
         size = 0
-        for done, each in enumerate(mapped(write, tasks), 1):
-            size += each
+        for done, written in enumerate(mapped(write, tasks), 1):
+            size += written
             if progress is not None:
                 progress(done, len(tasks))
     found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence) for name in names)
@@ -321,7 +321,7 @@ def _of_buckets(
 ) -> NDArray[np.int64]:
     users, table = int(held.sum()), query["tables"]["noise"]
     noise = np.array([_total(table, users, rng) for _ in held])
-    sent = users - held + noise
+    sent: NDArray[np.int64] = users - held + noise
     sent[1:] += cheats  # a message in all buckets but the first
     return sent
 

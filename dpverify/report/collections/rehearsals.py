@@ -32,7 +32,7 @@ def rehearsal_table(found: Rehearsal) -> RenderableType:
             f"{row.width:,.{digits}f}",
             f"{row.alarms:,}",
         )
-    said = f"{found.users:,} users, of whom {found.offline:,} are silent and {found.cheats:,} cheat; "
+    said = f"{found.users:,} users, {found.offline:,} of them silent, {found.cheats:,} cheats; "
     days = "1 day" if found.days == 1 else f"{found.days:,} days"
     truth = "The truth is that of those who follow the protocol."
-    return Group(Text(f"{said}{days}, {found.bytes:,} bytes", style="bold"), rows, Text(truth))
+    return Group(Text(f"{said}{days}, {found.bytes / 1e6:,.3g} MB", style="bold"), rows, Text(truth))

@@ -15,7 +15,7 @@ def test_a_day_is_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture
     manifest([("bits", RandomizedResponse(1_000, 0.1), 2, 900)], delta="1e-6").write(tmp_path / "plan.json")
     words = ["rehearse", str(tmp_path / "plan.json"), str(tmp_path / "days"), "--offline", "0.05"]
     assert cli.main([*words, "--users", "1e3"]) == 0
-    assert "1,000 users, of whom 50 are silent" in capsys.readouterr().out
+    assert "1,000 users, 50 of them silent" in capsys.readouterr().out
     assert len(list((tmp_path / "days" / "day-1").iterdir())) == 2
     for wrong in (["--users", "1.5"], ["--cheats", "0.2"]):
         assert cli.main([*words, *wrong]) == 2
