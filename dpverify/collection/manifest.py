@@ -32,7 +32,7 @@ from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
 from protocols.validation import check_integer
 
-__all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in"]
+__all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in", "recomputed"]
 
 FORMAT = "dpverify manifest"
 VERSION = 1
@@ -262,3 +262,20 @@ def protocol_in(query: dict[str, Any]) -> Any:
 def asked_in(query: dict[str, Any]) -> Asked:
     """Return a query of a manifest as it was asked."""
     return Asked(query["name"], protocol_in(query), query["instances"], query["honest"], query.get("asks", "bits"))
+
+
+def recomputed(plan: Manifest) -> Manifest:
+    """Return the manifest that is made anew from what another one asks for.
+
+    ValueError if that is no manifest.
+    """
+    try:
+        content = plan.content
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"it is none of version {VERSION}")
+        said = {guarantee["days"]: guarantee for guarantee in content["guarantees"]}
+        deltas = {days: guarantee["delta"] for days, guarantee in said.items()}
+        certificates = {days: each["certificate"] for days, each in said.items() if "certificate" in each}
+        return manifest([asked_in(query) for query in content["queries"]], delta=deltas, certificates=certificates)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"plan must be a manifest: {error}") from error

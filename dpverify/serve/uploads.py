@@ -52,9 +52,12 @@ class _Inbox:
             some, self._waiting = self._waiting[:_MOST_AT_ONCE], self._waiting[_MOST_AT_ONCE:]
             try:
                 found = await asyncio.to_thread(self._store.add, [(key, upload) for key, upload, _ in some])
-            except sqlite3.Error as error:
-                found = [NotTaken(f"upload could not be stored: {error}.", 503)] * len(some)
-            for (_, _, answer), result in zip(some, found, strict=True):
+            except Exception as error:  # whatever it is, nobody waits for ever
+                for *_, answer in some:
+                    if not answer.done():
+                        answer.set_exception(error)
+                continue
+            for (*_, answer), result in zip(some, found, strict=True):
                 if not answer.done():  # whoever asked may be gone
                     answer.set_result(result)
 
@@ -79,7 +82,10 @@ class _Service:
                         return _refused(f"upload must have {longest} bytes at most.", 413)
         except (TimeoutError, ClientDisconnect):
             return _refused("upload must arrive as a whole.", 408)
-        wrong = await self._inbox.put(bytes.fromhex(key), upload)
+        try:
+            wrong = await self._inbox.put(bytes.fromhex(key), upload)
+        except sqlite3.Error as error:
+            return _refused(f"upload could not be stored: {error}.", 503)
         return Response(status_code=204) if wrong is None else _refused(str(wrong), wrong.status)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 from pathlib import Path
 
@@ -18,6 +19,7 @@ def _no_waiting_for_the_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("os.fsync", lambda handle: None)
 
 
+@functools.cache
 def batches(name: str) -> Batches:
     plan = made(name)
     return Batches(plan.data, plan.hash)
@@ -72,7 +74,7 @@ def test_what_is_read_is_what_would_be_written(name: str, tmp_path: Path) -> Non
     found, refused = batches(name), 0
     fields = written(path, name, 9, np.random.default_rng(3))
     data = path.read_bytes()
-    for _ in range(400):
+    for _ in range(150):
         changed = bytearray(data)
         at = rng.randrange(len(data))
         kind = rng.randrange(4)
@@ -95,7 +97,7 @@ def test_what_is_read_is_what_would_be_written(name: str, tmp_path: Path) -> Non
             again, pieces, batch=batch.name, query=0, instance=batch.instance, users=batch.users, count=batch.messages
         )
         assert again.read_bytes() == changed
-    assert refused > 100
+    assert refused > 40
     assert len(fields) <= 9 * sum(largest(found.queries[0]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import sqlite3
 from collections import Counter
@@ -27,6 +28,7 @@ def opened(folder: Path, plan: Manifest) -> Store:
     return Store(folder, plan.data, plan.hash)
 
 
+@functools.cache
 def few() -> Manifest:
     return manifest([("q", RandomizedResponse(FEW, 0.25), 1, 15)], delta="0.01")
 

@@ -41,9 +41,10 @@ def aggregate(
         Path | None, typer.Option("--sums", help="Write what was counted, to be added elsewhere, and tell nothing.")
     ] = None,
 ) -> None:
-    """Estimate from batches what users hold. With intervals by the exact law of the noise.
+    """Estimate what users hold, from the batches of a collection.
 
-    An alarm, with exit status 1, tells that no users who all follow the protocols send this.
+    Intervals are by the exact law of the noise. An alarm, with exit status 1, tells that no users who all follow the
+    protocols send this.
     """
     from dpverify import files as written
     from dpverify.collection.analysis.aggregate import aggregate as aggregated
