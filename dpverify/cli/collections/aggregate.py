@@ -41,7 +41,7 @@ def aggregate(
         Path | None, typer.Option("--sums", help="Write what was counted, to be added elsewhere, and tell nothing.")
     ] = None,
 ) -> None:
-    """Estimate what users hold, from the batches of a collection.
+    """Estimate from released batches, with exact intervals.
 
     Intervals are by the exact law of the noise. An alarm, with exit status 1, tells that no users who all follow the
     protocols send this.
