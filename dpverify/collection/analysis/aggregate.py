@@ -223,7 +223,7 @@ def _kept(level: float, charged: Fraction, each: _Counted) -> float:
     Their draws are r with `(1 - s) r <= q`, and those of an honest user cost at most all of the charge over these
     users; beside it each report may be off by 2^-128.
     """
-    draws = Fraction(each.users * each.asked.instances)
+    draws = Fraction(each.users * each.counts.size)
     off = charged * draws / each.honest
     return max(0.0, float((1 - off) * Fraction(level) - draws / 2**128))
 

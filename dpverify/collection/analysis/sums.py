@@ -171,6 +171,8 @@ class Reader:
                 found = database.execute(asked, [listed]).fetchnumpy()
         except duckdb.Error as error:
             raise ValueError(f"paths={listed} must be Parquet files with the columns {_ROWS}: {error}") from error
+        if any(map(np.ma.is_masked, found.values())):
+            raise ValueError(f"paths={listed} must have a query, an instance and a symbol in each row.")
         return self.rows(found["query"], found["instance"], found["symbol"], found["n"], users=users)
 
     def rows(
@@ -180,7 +182,7 @@ class Reader:
         symbol: ArrayLike,
         count: ArrayLike | None = None,
         *,
-        users: int | None = None,
+        users: int | Mapping[str, int] | None = None,
     ) -> Sums:
         """Return the sums of messages in columns, such as those of one partition of a table.
 
@@ -190,9 +192,10 @@ class Reader:
             The query's name, its instance from 0 on, and what `symbols` calls the message.
         count : array_like of int, shape (rows,), optional
             How many such messages a row stands for; 1 when omitted.
-        users : int, optional
-            How many users' messages these are: 0 for all partitions but one. When omitted each message of a `report`
-            is that of a user, and other queries are refused.
+        users : int or dict of str to int, optional
+            How many users' messages these are, to every query that is here. Where one table is in several partitions
+            these have a dict: one partition the users of each query, whether or not it has a message of it, and the
+            others {}. When omitted each message of a `report` is that of a user, and other queries are refused.
 
         Raises
         ------
@@ -202,11 +205,13 @@ class Reader:
         names, places, codes = np.asarray(query, dtype=object), np.asarray(instance), np.asarray(symbol)
         numbers = np.ones(len(names), dtype=np.int64) if count is None else np.asarray(count, dtype=np.int64)
         there, counts = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.int64]]()
-        for name in dict.fromkeys(names.tolist()):
+        told = users if isinstance(users, Mapping) else {}
+        for name in dict.fromkeys([*names.tolist(), *told]):
             symbols = np.array(self.symbols(name))
             of, asked = names == name, self.queries[name]
             at, code = places[of], np.minimum(np.searchsorted(symbols, codes[of]), symbols.size - 1)
-            if (symbols[code] != codes[of]).any() or ((at < 0) | (at >= asked["instances"])).any():
+            known = (symbols[code] == codes[of]) & (at >= 0) & (at < asked["instances"]) & (numbers[of] >= 0)
+            if not (known & (at == np.floor(at))).all():
                 raise ValueError(f"rows of {name} must have instances and symbols of that query.")
             counts[name] = np.zeros((asked["instances"], symbols.size), dtype=np.int64)
             np.add.at(counts[name], (at.astype(np.int64), code), numbers[of])
@@ -214,7 +219,8 @@ class Reader:
                 raise ValueError(
                     f"users={users} must be given: messages to {name} do not tell how many users sent them."
                 )
-            each = counts[name].sum(axis=1) if users is None else np.full(asked["instances"], users, dtype=np.int64)
+            number = users if isinstance(users, int) else told.get(name, 0)
+            each = counts[name].sum(axis=1) if users is None else np.full(asked["instances"], number, dtype=np.int64)
             there[name] = each
         return Sums(self._hash, there, counts)
 
@@ -227,7 +233,9 @@ class Reader:
             users, counts = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.int64]]()
             for name, each in content["queries"].items():
                 shape = (self.queries[name]["instances"], len(self.symbols(name)))
-                users[name], counts[name] = (np.array(each[key], dtype=np.int64) for key in ("users", "counts"))
+                users[name], counts[name] = (np.array(each[key]) for key in ("users", "counts"))
+                if not counts[name].dtype == users[name].dtype == np.int64:
+                    raise ValueError
                 if counts[name].shape != shape or users[name].shape != shape[:1]:
                     raise ValueError
                 if min(counts[name].min(), users[name].min()) < 0:

@@ -10,22 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.collection.batches import Batches, message_rows
-from dpverify.collection.client import Client
+from dpverify.collection.client import Client, draws
 from dpverify.collection.manifest import Manifest
 from dpverify.collection.uploads import Collector
 
 
-def messages(plan: Manifest, held: Mapping[str, list[Any]]) -> dict[tuple[str, int], NDArray[np.int64]]:
+def messages(
+    plan: Manifest, held: Mapping[str, list[Any]], rng: np.random.Generator
+) -> dict[tuple[str, int], NDArray[np.int64]]:
     """Return the fields of all messages of real clients, by query and instance."""
     collector, found = Collector(plan.data, plan.hash), {}
     for query in plan.content["queries"]:
         name = query["name"]
         if name not in held:
             continue
-        uploads = [Client(plan.data, plan.hash).upload(name, value) for value in held[name]]
+        size = 16 * draws(query)
+        uploads = [Client(plan.data, plan.hash).upload(name, value, entropy=rng.bytes(size)) for value in held[name]]
         for instance, sent in enumerate(collector.messages(name, uploads)):
-            fields = message_rows(query, sent.symbols)
-            found[name, instance] = fields
+            found[name, instance] = message_rows(query, sent.symbols)
     return found
 
 

@@ -97,7 +97,7 @@ def test_real_clients_batches_are_read(tmp_path: Path) -> None:
         "places": [[user % 4, 3] for user in range(THERE)],
         "best": [1] * THERE,
     }
-    write(OTHER, tmp_path / "batch", messages(OTHER, held), THERE, "Monday")
+    write(OTHER, tmp_path / "batch", messages(OTHER, held, np.random.default_rng(6)), THERE, "Monday")
     sums = Reader(OTHER.data, OTHER.hash).files([tmp_path / "batch"])
     found = aggregate(OTHER, sums, confidence=1 - 1e-6)
     assert (found.alarms, found.batches, dict(found.users)) == ((), ("Monday",), dict.fromkeys(held, THERE))

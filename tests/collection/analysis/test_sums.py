@@ -44,7 +44,7 @@ HELD = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("collection") / "batch"
-    sent = messages(PLAN, HELD)
+    sent = messages(PLAN, HELD, np.random.default_rng(1))
     write(PLAN, made, sent, USERS, "Tuesday")
     np.savez(made.parent / "sent.npz", **{f"{name} {place}": fields for (name, place), fields in sent.items()})
     return made
@@ -114,14 +114,18 @@ def test_rows_and_parquet_files_are_counted_alike(folder: Path, tmp_path: Path) 
     assert json.loads(found.to_json())["queries"] == json.loads(whole.to_json())["queries"]
     parts = [
         reader.rows(part["query"], part["instance"], part["symbol"], users=users)
-        for part, users in ((rows[:40], USERS), (rows[40:], 0))
+        for part, users in ((rows[:40], {}), (rows[40:45], dict.fromkeys(HELD, USERS)), (rows[45:], {}))
     ]
-    assert same(parts[0] + parts[1], found)
+    assert same(functools.reduce(operator.add, parts), found)
     # Each report is a user's; a count of other messages does not tell whose they are.
     bits = rows[rows["query"] == "bits"]
     assert reader.rows(bits["query"], bits["instance"], bits["symbol"]).users["bits"].tolist() == [USERS] * 3
     with pytest.raises(ValueError, match=r"^users=None must be given"):
         reader.files([tmp_path / "0.parquet"])
+    gap = pandas.DataFrame({"query": ["bits"], "instance": [None], "symbol": [1]}).astype({"instance": "Int8"})
+    gap.to_parquet(tmp_path / "gap.parquet")
+    with pytest.raises(ValueError, match=r"^paths=.* must have a query, an instance and a symbol in each row\.$"):
+        reader.parquet([tmp_path / "gap.parquet"])
     (tmp_path / "broken.parquet").write_bytes(b"PAR1")
     with pytest.raises(ValueError, match=r"^paths=.* must be Parquet files with the columns query, instance, symbol"):
         reader.parquet([tmp_path / "broken.parquet"])
@@ -129,7 +133,17 @@ def test_rows_and_parquet_files_are_counted_alike(folder: Path, tmp_path: Path) 
 
 def test_what_no_client_sends_is_refused(folder: Path) -> None:
     reader = Reader(PLAN.data, PLAN.hash)
-    for row in (("bits", 0, 2), ("bits", 3, 1), ("bits", -1, 1), ("words", 0, 0), ("flood", 0, 0), ("secret", 0, 1)):
+    for row in (
+        ("bits", 0, 2),
+        ("bits", 3, 1),
+        ("bits", -1, 1),
+        ("bits", 0.5, 1),
+        ("bits", np.nan, 1),
+        ("bits", 0, 1, -1),
+        ("words", 0, 0),
+        ("flood", 0, 0),
+        ("secret", 0, 1),
+    ):
         with pytest.raises(ValueError, match=r"^(rows of|query=).* must .*\.$"):
             reader.rows(*([value] for value in row), users=USERS)
     text = reader.files([folder]).to_json()
@@ -139,12 +153,13 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
         ("[[", "[[1,"),
         ('{"bits"', '{"bit"'),
         ("[", "[-"),
+        ("[", "[0.5, "),
     ):
         with pytest.raises(ValueError, match=r"^text must be sums of this manifest"):
             reader.json(text.replace(old, new, 1))
     with pytest.raises(ValueError, match="name each file once"):
         reader.files([folder, next(folder.iterdir())])
-    other = manifest([("s", Rappor(8, 1, f=0.5, p=0.25, q=0.75)), ("t", RandomizedResponse(9, 0.25))][:1], delta=0)
+    other = manifest([("s", Rappor(8, 1, f=0.5, p=0.25, q=0.75))], delta=0)
     with pytest.raises(BatchError):
         Reader(other.data, other.hash).files([folder])
     with pytest.raises(ValueError, match=r"^query='s' must be one of those with messages"):
