@@ -211,6 +211,15 @@ export class Client {
     return client;
   }
 
+  /** Return the client of another user, with the same manifest. */
+  another(memory = {}) {
+    const client = new Client();
+    client.#hash = this.#hash;
+    client.#queries = this.#queries;
+    client.#remember(memory);
+    return client;
+  }
+
   #remember(memory) {
     try {
       const [sent, cohorts, values] = ["sent", "cohorts", "values"].map((key) => Object.entries(memory[key] ?? {}));

@@ -28,6 +28,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
     "design": ("design collection.toml", "design collection.toml --manifest plan.json"),
+    "rehearse": ("rehearse plan.json rehearsal --users 1e6 --offline 0.1 --cheats 0.01 --days 3",),
     "aggregate": (
         "aggregate plan.json batches/2026-11-24",
         "aggregate plan.json sums-1.json sums-2.json --ledger ledger.jsonl",
@@ -84,6 +85,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "audit mechanism --target ./yours.py:noisy_sum --input 0,0 --neighbour 1,0 --claim-epsilon 1 --claim-delta 0 "
         "--trials 1000",
     ),
+    "audit client": ("audit client plan.json --hash HASH --client 'node audited.js'",),
     "canaries": ("canaries ./yours.py:guesses --claim-epsilon 3 --claim-delta 0",),
     "certify": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),
     "certify rr": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),

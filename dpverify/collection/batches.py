@@ -202,7 +202,6 @@ class Batches:
 
     def __init__(self, manifest: bytes, hash: str) -> None:
         self._hash = hash
-        self._hash = hash
         self.queries: list[Mapping[str, Any]] = read_manifest(manifest, hash)["queries"]
 
     def write(
@@ -238,23 +237,21 @@ class Batches:
         ValueError
             If an argument is out of range, or there are more or fewer messages.
         """
+        made = self.batch(path, batch=batch, query=query, instance=instance, users=users, count=count)
+        self.write_packed(made, _packed(made, messages), durable=True)
+
+    def batch(self, path: Path, *, batch: str, query: int, instance: int, users: int, count: int) -> Batch:
+        """Return a batch's file that is yet to be written; see `write`."""
         check_integer("query", query, low=0, high=len(self.queries) - 1)
-        made = Batch(path, batch, self.queries[query], query, instance, users, count)
-        most, widths, written = np.array(message_fields(made.query)), made.widths, 0
-        with replaced(path, durable=True) as name, open(name, "wb") as file:
+        return Batch(path, batch, self.queries[query], query, instance, users, count)
+
+    def write_packed(self, made: Batch, pieces: Iterable[NDArray[np.uint8]], *, durable: bool) -> None:
+        """Write a file whose messages are bytes already, of which all but the last have no bits left over."""
+        with replaced(made.path, durable=durable) as name, open(name, "wb") as file:
             file.write(made.head(self._hash))
-            rest = np.zeros(0, dtype=np.uint8)  # bits of messages that do not fill a byte yet
-            for fields in messages:
-                if ((fields < 0) | (fields > most)).any():
-                    raise ValueError("messages must be such as clients can send.")
-                written += len(fields)
-                bits = np.concatenate([rest, to_bits(fields, widths).ravel()])
-                whole = bits.size // 8 * 8
-                file.write(np.packbits(bits[:whole]).tobytes())
-                rest = bits[whole:]
-            file.write(np.packbits(rest).tobytes())
-            if written != count:
-                raise ValueError(f"count={count} must be the number of messages, {written}.")
+            written = sum(file.write(piece.tobytes()) for piece in pieces)
+            if written != made.size:
+                raise ValueError(f"count={made.messages} must be the number of messages.")
 
     def read(self, path: Path) -> Batch:
         """Return a batch's file, whose messages are yet to be read.
@@ -288,6 +285,23 @@ class Batches:
         length = _number(file, 3)
         name = file.read(min(length, _LONGEST_NAME + 1)).decode("ascii", "replace")
         return Batch(path, name, self.queries[place], place, instance, _number(file, 0), _number(file, 0))
+
+
+def _packed(made: Batch, messages: Iterable[NDArray[np.int64]]) -> Iterator[NDArray[np.uint8]]:
+    """Yield the bits of messages, in whole bytes; ValueError for one that no client sends, or another count."""
+    most, written = np.array(message_fields(made.query)), 0
+    rest = np.zeros(0, dtype=np.uint8)  # bits of messages that do not fill a byte yet
+    for fields in messages:
+        if ((fields < 0) | (fields > most)).any():
+            raise ValueError("messages must be such as clients can send.")
+        written += len(fields)
+        bits = np.concatenate([rest, to_bits(fields, made.widths).ravel()])
+        whole = bits.size // 8 * 8
+        yield np.packbits(bits[:whole])
+        rest = bits[whole:]
+    yield np.packbits(rest)
+    if written != made.messages:
+        raise ValueError(f"count={made.messages} must be the number of messages, {written}.")
 
 
 def _number(file: BinaryIO, major: int) -> int:

@@ -8,6 +8,7 @@ same client for browsers, and `clients/vectors` what both make of the same entro
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -17,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "draws", "head", "header", "largest", "read_manifest"]
+__all__ = ["Client", "Refused", "asked_range", "draws", "encoded", "head", "header", "largest", "read_manifest"]
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -152,6 +153,13 @@ class Client:
         }
         self._sent, self._cohorts, self._values = self._remembered(memory or {})
 
+    def another(self, memory: Mapping[str, Any] | None = None) -> Client:
+        """Return the client of another user, with the same manifest; Refused for a memory that is none."""
+        client = copy.copy(self)
+        client._lock = threading.Lock()
+        client._sent, client._cohorts, client._values = self._remembered(memory or {})
+        return client
+
     def _remembered(self, memory: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int], dict[str, list[Any]]]:
         try:
             sent, cohorts, values = ({**memory.get(key, {})} for key in ("sent", "cohorts", "values"))
@@ -253,7 +261,7 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
             raise Refused("value must be a string, without lone surrogates.")
         return text
     if "asks" in query:
-        return _encoded(query, value)
+        return encoded(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
@@ -265,13 +273,17 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     return [int(answer) for answer in answers]
 
 
-def _encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
+def asked_range(query: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the lowest and the largest answer to a query that asks for levels or buckets."""
+    return (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
+
+
+def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
-    size, lowest = int(query["instances"]), int(query["asks"] == "levels")
-    most = size + 1 if lowest else size - 1
-    if not isinstance(answer, int) or not lowest <= answer <= most:
-        raise Refused(f"value must be an integer in [{lowest}, {most}].")
-    return [int(place + 2 <= answer if lowest else place == answer) for place in range(size)]
+    least, most = asked_range(query)
+    if not isinstance(answer, int) or not least <= answer <= most:
+        raise Refused(f"value must be an integer in [{least}, {most}].")
+    return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]
 
 
 def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:

@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpverify
+from dpverify.audit.clients.vectors import wrong
 from dpverify.audit.running.target import Target
 from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.collection.client import Client, Refused, draws, header, largest
@@ -26,7 +27,7 @@ from protocols.rappor.response import Rappor
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.collection.simulated import Simulated
-from tests.collection.vectors import FOLDER, QUERIES, made, text, vectors, wrong
+from tests.collection.vectors import FOLDER, QUERIES, made, text, vectors
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIALS = 4_000
