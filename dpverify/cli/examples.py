@@ -50,6 +50,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "account kde --users 1000 --kernel laplacian --dimension 2 --bits 16 --flip-probability 0.2 --delta 1e-6",
     ),
     "account days": ("account days days.csv --delta 1e-6",),
+    "account steps": ("account steps --noise 1 --rate 0.01 --steps 10000 --delta 1e-6",),
     "amplify": (
         "amplify --epsilon0 1 --users 10000 --delta 1e-6",
         "amplify --epsilon 0.1 --users 10000 --delta 1e-6",

@@ -56,14 +56,17 @@ class LinePair:
         self._line, self._rate = line, check_real("rate", rate, low=0.0, high=1.0, low_open=True)
 
     @cached_property
-    def moments(self) -> LossMoments:  # noqa: D102
+    def moments(self) -> LossMoments:
+        """About the moments of the loss of removal."""
         return self._line.moments(self._rate)
 
     @property
-    def symmetric(self) -> bool:  # noqa: D102
+    def symmetric(self) -> bool:
+        """Whether both directions have the same law."""
         return self._rate == 1.0
 
-    def on_grid(self, step: float) -> SampledGrids:  # noqa: D102
+    def on_grid(self, step: float) -> SampledGrids:
+        """Return both directions on the multiples of a step."""
         return self._line.sampled(self._rate, step)
 
 
@@ -74,15 +77,18 @@ class ListedPair:
         self._pair = pair
 
     @cached_property
-    def moments(self) -> LossMoments:  # noqa: D102
+    def moments(self) -> LossMoments:
+        """About the moments of the loss of removal."""
         first = self._pair.up
         return LossMoments(first.losses, np.log(first.masses))
 
     @property
-    def symmetric(self) -> bool:  # noqa: D102
+    def symmetric(self) -> bool:
+        """Whether both directions have the same law."""
         return self._pair.up is self._pair.down
 
-    def on_grid(self, step: float) -> SampledGrids:  # noqa: D102
+    def on_grid(self, step: float) -> SampledGrids:
+        """Return both directions on the multiples of a step."""
         up = connect_the_dots(self._pair.up, step)
         return SampledGrids(up, up if self.symmetric else connect_the_dots(self._pair.down, step))
 
