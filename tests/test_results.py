@@ -46,7 +46,7 @@ from protocols.lsq import Identity
 
 BUDGET = Budget("1", "1e-4")
 FEW: dict[str, Any] = {"users": 100, "instances": 2}
-VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float}
+VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float, int}
 """Numbers and statements rather than results: they are plain values, and nothing more."""
 
 

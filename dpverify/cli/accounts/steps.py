@@ -6,9 +6,10 @@ from typing import Annotated
 
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import AtDelta, AtEpsilon, print_result
+from dpverify.cli.plans.shared import Delta, Epsilon
 from dpverify.guarantee import Adjacency
 
-__all__ = ["Law", "Neighbours", "Rate", "StepCount", "account_steps"]
+__all__ = ["Law", "Neighbours", "Rate", "StepCount", "account_steps", "least_noise"]
 
 
 def _laws() -> tuple[str, ...]:
@@ -61,3 +62,22 @@ def account_steps(
 
     made = Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency)
     print_result(account_steps(made, delta=delta, epsilon=epsilon))
+
+
+def least_noise(
+    epsilon: Epsilon,
+    delta: Delta,
+    steps: StepCount = 1,
+    rate: Rate = 1.0,
+    law: Law = "gaussian",
+    adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
+) -> None:
+    """Least noise multiplier with which steps on samples of the records, as in DP-SGD, meet a budget."""
+    from dpverify.digits import rounded_down, rounded_up
+    from dpverify.planning.steps.calibration import least_noise
+
+    found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, adjacency=adjacency)
+    print_result(
+        {"noise": found},
+        f"A noise multiplier of {rounded_up(found.upper, 6)} is enough, one of {rounded_down(found.lower, 6)} is not.",
+    )
