@@ -33,7 +33,7 @@ Neighbours = Annotated[
     choice(
         "--adjacency",
         known=lambda: tuple(Adjacency),
-        help="Which datasets are neighbours; of samples no replace-one.",
+        help="Which datasets are neighbours; with samples and laplace no replace-one.",
     ),
 ]
 

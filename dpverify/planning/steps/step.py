@@ -98,10 +98,10 @@ class NoisyStep(Plain):
 
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0:
+        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0 and self.law is NoiseLaw.LAPLACE:
             raise ValueError(
-                f"adjacency='replace-one' is not covered for {self.law.value} noise on a sample (rate={self.rate!r}): "
-                "no pair that dominates it is proved here; add-remove and zero-out are."
+                f"adjacency='replace-one' is not covered for laplace noise on a sample (rate={self.rate!r}): no pair "
+                "that dominates it is proved here; add-remove and zero-out are."
             )
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
@@ -115,6 +115,8 @@ class NoisyStep(Plain):
 
     def pair(self, adjacency: Adjacency, tail: float) -> SampledPair:
         """Return the pair that dominates, of whose laws a tail may be left out."""
+        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0:
+            return LinePair(NoiseLine.gaussian(self.noise, tail, opposite=True), self.rate)
         shifted = self.noise / shift_of(adjacency)
         if self.law is NoiseLaw.GAUSSIAN:
             return LinePair(NoiseLine.gaussian(shifted, tail), self.rate)

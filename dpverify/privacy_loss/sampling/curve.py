@@ -63,7 +63,7 @@ class LinePair:
     @property
     def symmetric(self) -> bool:
         """Whether both directions have the same law."""
-        return self._rate == 1.0
+        return self._rate == 1.0 or self._line.opposite
 
     def on_grid(self, step: float) -> SampledGrids:
         """Return both directions on the multiples of a step."""

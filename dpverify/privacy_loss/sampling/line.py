@@ -30,6 +30,8 @@ from protocols.validation import check_real
 
 __all__ = ["NoiseLine", "SampledGrids"]
 
+Floats = NDArray[np.float64]
+
 _NODES = 10
 _PANEL = 0.04
 _QUADRATURE = 1e-15
@@ -54,11 +56,16 @@ class SampledGrids(NamedTuple):
 
 
 class _Cells(NamedTuple):
-    """Where the grid points lie: `places` in the coordinate, all but that of the first one, which may have none."""
+    """Where the grid points lie: `places` in the coordinate, all but that of the first one, which may have none.
 
+    `start` is where offsets in the first cell are taken from, and `log_ratios` the logarithm of the density against P0.
+    """
+
+    start: float
     places: NDArray[np.float64]
     indices: NDArray[np.int64]
     losses: NDArray[np.float64]
+    log_ratios: NDArray[np.float64]
     gap: float
     loss_error: float
 
@@ -79,6 +86,8 @@ class NoiseLine:
         Whether z is a standard normal variable; else its density is `slope / 4 e^(-slope (z + 1) / 2)`.
     missing : float
         Upper bound on what either law has outside [low, high].
+    opposite : bool
+        Whether the record is replaced by its opposite, and not removed: the mixtures are with P0 shifted by 1 and -1.
     """
 
     slope: float
@@ -88,9 +97,10 @@ class NoiseLine:
     atoms: tuple[float, float]
     normal: bool
     missing: float
+    opposite: bool = False
 
     @classmethod
-    def gaussian(cls, noise: float, tail: float = 1e-40) -> NoiseLine:
+    def gaussian(cls, noise: float, tail: float = 1e-40, *, opposite: bool = False) -> NoiseLine:
         """Return normal noise of a standard deviation of `noise` times the largest shift.
 
         Parameters
@@ -99,6 +109,8 @@ class NoiseLine:
             The noise multiplier, positive.
         tail : float
             What may be left out.
+        opposite : bool
+            Whether a record is replaced by its opposite, and not removed.
         """
         check_real("noise", noise, low=0.0, low_open=True)
         check_real("tail", tail, low=1e-290, high=0.1)
@@ -108,7 +120,8 @@ class NoiseLine:
                 f"noise={noise!r} at tail={tail:.3g} puts masses beyond {_FARTHEST:g} standard deviations, out of the "
                 "range of floats; more noise or a larger delta does not."
             )
-        return cls(slope, -0.5 * slope * slope, -reach, reach + slope, (0.0, 0.0), normal=True, missing=tail)
+        low = -reach - slope if opposite else -reach
+        return cls(slope, -0.5 * slope * slope, low, reach + slope, (0.0, 0.0), True, tail, opposite)
 
     @classmethod
     def laplace(cls, noise: float) -> NoiseLine:
@@ -121,7 +134,7 @@ class NoiseLine:
         """
         check_real("noise", noise, low=1.0 / _LARGEST_LOSS)
         slope = 1.0 / noise
-        return cls(slope, 0.0, -1.0, 1.0, (0.5, 0.5 * math.exp(-slope)), normal=False, missing=0.0)
+        return cls(slope, 0.0, -1.0, 1.0, (0.5, 0.5 * math.exp(-slope)), False, 0.0)
 
     # ------------------------------------------------------------------ the loss
 
@@ -141,24 +154,36 @@ class NoiseLine:
         """Return the moments of the loss of removal from a coarse law, an estimate: to choose a step by."""
         width = (self.high - self.low) / _ATOMS
         z = self.low + width * (np.arange(_ATOMS, dtype=np.float64) + 0.5)
-        losses = mixed_losses(self.slope * z + self.intercept, 0.0, 1.0 - rate, rate).losses
-        logs = losses + self._exponent(z) + math.log(width * self._constant)
+        losses, ratios, _ = self._losses(z, rate)
+        logs = ratios + self._exponent(z) + math.log(width * self._constant)
         ends = [at for at, mass in zip((self.low, self.high), self.atoms, strict=True) if mass > 0.0]
         if ends:
-            beyond = mixed_losses(self.slope * np.array(ends) + self.intercept, 0.0, 1.0 - rate, rate).losses
+            beyond, _, _ = self._losses(np.array(ends), rate)
             losses = np.concatenate([losses, beyond])
             logs = np.concatenate([logs, beyond + np.log([mass for mass in self.atoms if mass > 0.0])])
         return LossMoments(losses, logs)
 
-    def _losses(self, z: NDArray[np.float64], rate: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return ln r at places z, and bounds on its errors: of the line, and of the logarithm."""
+    def _losses(self, z: NDArray[np.float64], rate: float) -> tuple[Floats, Floats, Floats]:
+        """Return the losses at places z, ln r there, and bounds on the errors: of the line, and of the logarithm."""
         line = self.slope * z + self.intercept
         found = mixed_losses(line, 0.0, 1.0 - rate, rate)
         moved = np.exp(np.minimum(line + math.log(rate) - found.losses, 0.0))  # q E / r, what L moves ln r by
-        return found.losses, moved * self._line_error(z) + found.rounding
+        error = moved * self._line_error(z) + found.rounding
+        if not self.opposite:
+            return found.losses, found.losses, error
+        other = replace(self, slope=-self.slope, opposite=False)._losses(z, rate)
+        return found.losses - other[0], found.losses, error + other[2] + UNIT * np.abs(found.losses - other[0])
 
     def _inverse(self, losses: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
         """Return about where ln r has given values; -inf where it is larger everywhere."""
+        if self.opposite:
+            # e^(s z) r - r' = 0 is a quadratic equation, and its root is e^(loss / 2) that of one with roots u and 1/u.
+            half = 0.5 * np.abs(losses)
+            with np.errstate(divide="ignore"):
+                log_sinh = half + np.log(-0.5 * np.expm1(-2.0 * half))
+                log_size = log_sinh + np.log1p(-rate) - math.log(rate) - self.intercept
+            root = np.where(log_size > 20.0, log_size + math.log(2.0), np.arcsinh(np.exp(np.minimum(log_size, 20.0))))
+            return np.asarray(np.copysign(half + root, losses) / self.slope)
         near = np.minimum(losses, 1.0)
         with np.errstate(divide="ignore"):
             if rate <= 0.5:
@@ -171,23 +196,30 @@ class NoiseLine:
     def _cells(self, rate: float, step: float) -> _Cells:
         """Return the grid points, the true losses of which are next to multiples of the step.
 
-        That of all but the first is ln r at a float. The first lies in a gap below the least loss, `r_low - r_first`,
-        here in units of `q E` at the second.
+        That of all but the first is the loss at a float. The first lies in a gap below the least loss, `r_low -
+        r_first`, here in units of `q E` at the second; where losses have no least one, it is one at a float, too.
         """
-        (least, largest), errors = self._losses(np.array([self.low, self.high]), rate)
+        (least, largest), _, errors = self._losses(np.array([self.low, self.high]), rate)
         first = math.floor(least / step)
         last = max(math.ceil(largest / step), first + 1)
         if (last - first) * _NODES > _MOST_NODES:
             raise CapacityError(f"step={step:.3g} needs {last - first:.3g} cells; a larger step needs fewer.")
         indices = np.arange(first, last + 1)
         places = self._inverse(indices[1:] * step, rate)
+        start = self.low
+        if self.opposite:
+            start = min(float(self._inverse(indices[:1] * step, rate)[0]), np.nextafter(start, -math.inf))
         dropped = int(np.searchsorted(places, self.low, side="right"))
         places, indices = places[dropped:], indices[dropped:]
         if places[-1] < self.high:  # by a rounding
             places[-1] = np.nextafter(self.high, math.inf)
         if not (np.diff(places) > 0.0).all():
             raise CapacityError(f"step={step:.3g} is less than floats tell apart here; a larger step is not.")
-        losses, loss_errors = self._losses(places, rate)
+        if self.opposite:
+            losses, ratios, loss_errors = self._losses(np.append(start, places), rate)
+            loss_errors += np.abs(losses - indices * step)
+            return _Cells(start, places, indices, losses, ratios, 0.0, float(loss_errors.max()) * (1.0 + 1e-9))
+        losses, _, loss_errors = self._losses(places, rate)
         below = min(indices[0] * step - least, 0.0)
         lowest = least + below
         gap = -math.expm1(below) * math.exp(least - (self.slope * places[0] + self.intercept) - math.log(rate))
@@ -195,7 +227,7 @@ class NoiseLine:
         first_error = errors[0] + 16.0 * UNIT * (abs(least) + abs(lowest) + math.expm1(-below))
         losses = np.append(lowest, losses)
         loss_errors = np.append(first_error, loss_errors) + np.abs(losses - indices * step)
-        return _Cells(places, indices, losses, gap, float(loss_errors.max()) * (1.0 + 1e-9))
+        return _Cells(start, places, indices, losses, losses, gap, float(loss_errors.max()) * (1.0 + 1e-9))
 
     def sampled(self, rate: float, step: float) -> SampledGrids:
         """Return both directions where the record takes part with probability `rate`, on the multiples of `step`.
@@ -215,35 +247,43 @@ class NoiseLine:
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
         check_real("step", step, low=0.0, high=_LARGEST_STEP, low_open=True)
         cells = self._cells(rate, step)
-        upper, lower, cell_error = self._split(cells)
+        upper, lower, cell_error = self._split(cells, rate)
         masses = np.append(lower, 0.0)
         masses[1:] += upper
         occupied = masses > 0.0
-        masses, indices, losses = masses[occupied], cells.indices[occupied], cells.losses[occupied]
+        masses, indices, ratios = masses[occupied], cells.indices[occupied], cells.log_ratios[occupied]
         largest = max(abs(self.low), abs(self.high))
         # A node's place errs by a few units of itself, and the density by that times the slope of its logarithm.
         exponents = 4.0 * largest**2 + 8.0 * largest if self.normal else 8.0 * self.slope
         error = _QUADRATURE + cell_error + (exponents + 200.0) * UNIT
         apart = (step + 2.0 * cells.loss_error) * (1.0 + 4.0 * UNIT)
-        both = GridPrivacyLoss(step, -indices[::-1], masses[::-1], 0.0, self.missing, error, cells.loss_error, apart)
-        line = float(self._line_error(np.array([largest]))[0]) + 4.0 * UNIT * float(np.abs(losses).max())
-        return SampledGrids(
-            replace(
-                both,
-                indices=indices,
-                masses=masses * np.exp(losses),
-                relative_error=error + cells.loss_error + line + 4.0 * UNIT,
-            ),
-            both,
+        add = GridPrivacyLoss(step, -indices[::-1], masses[::-1], 0.0, self.missing, error, cells.loss_error, apart)
+        line = float(self._line_error(np.array([largest]))[0]) + 4.0 * UNIT * float(np.abs(ratios).max())
+        remove = replace(
+            add,
+            indices=indices,
+            masses=masses * np.exp(ratios),
+            relative_error=error + cells.loss_error + line + 4.0 * UNIT,
         )
+        return SampledGrids(remove, remove if self.opposite else add)
 
-    def _split(self, cells: _Cells) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    def _steepness(self, z: Floats, other: Floats, rate: float) -> Floats:
+        """Return K(z, w), by which `1 - e^-(s (z - w))` is `r(z) r'(w) - r(w) r'(z)`, r' = 1 for removal."""
+        up = np.exp(self.slope * z + self.intercept)
+        if not self.opposite:
+            return up
+        down = np.exp(self.intercept - self.slope * other)
+        pure = math.exp(2.0 * self.intercept)
+        return np.asarray((1.0 - rate) * (up + down) + rate * (pure + up * down))
+
+    def _split(self, cells: _Cells, rate: float) -> tuple[Floats, Floats, float]:
         """Return what the P0-mass of each cell gives to its upper and lower end, and bounds its relative error."""
-        left = np.append(self.low, cells.places[:-1])
+        left = np.append(cells.start, cells.places[:-1])
         width = cells.places - left
         inside = width.copy()
         inside[-1] = self.high - left[-1]
-        beyond = cells.places[-1] - self.high
+        before, beyond = self.low - cells.start, cells.places[-1] - self.high
+        inside[0] -= before
         panels = np.maximum(np.ceil(inside * max(1.0 / _PANEL if self.normal else 0.0, self.slope)), 1.0)
         total = float(panels.sum())
         if total * _NODES > _MOST_NODES:
@@ -253,6 +293,7 @@ class NoiseLine:
         upper, lower = np.empty(int(total)), np.empty(int(total))
         whole = -np.expm1(-self.slope * width)
         whole[0] += cells.gap
+        steepest = self._steepness(cells.places, left, rate)
         owner = np.repeat(np.arange(width.size), counts)
         number = (np.arange(int(total)) - starts[owner]).astype(np.float64)
         nodes, weights = np.polynomial.legendre.leggauss(_NODES)
@@ -264,12 +305,19 @@ class NoiseLine:
             above = (number[part, None] + 0.5 * (1.0 + nodes)) * size
             under = ((counts[own] - 1.0 - number[part])[:, None] + 0.5 * (1.0 - nodes)) * size
             under[own == width.size - 1] += beyond
-            density = np.exp(self._exponent(left[own, None] + above))
+            above[own == 0] += before
+            places = left[own, None] + above
+            density = np.exp(self._exponent(places))
             density *= weights * (0.5 * self._constant * size) / whole[own, None]
-            rest = np.expm1(-self.slope * under)
-            lower[part] = -np.sum(density * rest, axis=1)
-            risen = np.exp(-self.slope * under) * -np.expm1(-self.slope * above)
-            risen[own == 0] += cells.gap
+            rest, risen = -np.expm1(-self.slope * under), -np.expm1(-self.slope * above)
+            if self.opposite:
+                # The quotients first: of the density and one of both, floats may hold none.
+                rest *= self._steepness(cells.places[own, None], places, rate) / steepest[own, None]
+                risen *= self._steepness(places, left[own, None], rate) / steepest[own, None]
+            else:
+                risen *= np.exp(-self.slope * under)
+                risen[own == 0] += cells.gap
+            lower[part] = np.sum(density * rest, axis=1)
             upper[part] = np.sum(density * risen, axis=1)
         up, down = np.add.reduceat(upper, starts), np.add.reduceat(lower, starts)
         for at, mass, cell in zip((self.low, self.high), self.atoms, (0, width.size - 1), strict=True):
@@ -278,4 +326,7 @@ class NoiseLine:
             risen_it = math.exp(-self.slope * under_it) * -math.expm1(-self.slope * above_it)
             up[cell] += mass * (risen_it + (cells.gap if cell == 0 else 0.0)) / whole[cell]
         # An offset errs by a few units, and so does e^-x - 1, by 1 + x times as many; the panels of a cell are added.
-        return up, down, (12.0 * self.slope * float(width.max()) + float(panels.max()) + 32.0) * UNIT
+        units = 12.0 * self.slope * float(width.max()) + float(panels.max()) + 32.0
+        if self.opposite:  # each K by two exponentials of the line
+            units += 32.0 + 4.0 * float(self._line_error(np.array([cells.places[-1]]))[0]) / UNIT
+        return up, down, units * UNIT

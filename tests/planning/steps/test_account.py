@@ -54,7 +54,7 @@ def test_no_delta_at_all() -> None:
 def test_steps_are_told_from_all_else() -> None:
     assert steps_of([]) is None
     assert steps_of(dpverify.RandomizedResponse(10, 0.1)) is None
-    made = steps_of([TRAINING, (TRAINING, 4)], 3, "replace-one" if TRAINING.rate == 1.0 else None)
+    made = steps_of([TRAINING, (TRAINING, 4)], 3)
     assert made is not None
     assert made.parts == ((TRAINING, 15),)
     assert made.adjacency is Adjacency.ADD_REMOVE

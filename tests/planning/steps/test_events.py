@@ -28,6 +28,7 @@ COVERED: list[tuple[str, Any]] = [
     ("zero-out", dp_event.ComposedDpEvent([SAMPLED, dp_event.GaussianDpEvent(3.0), dp_event.LaplaceDpEvent(2.0)])),
     ("add-remove", dp_event.SelfComposedDpEvent(dp_event.DiscreteLaplaceDpEvent(0.1, 3), 20)),
     ("replace-one", dp_event.SelfComposedDpEvent(dp_event.GaussianDpEvent(9.0), 30)),
+    ("replace-one", dp_event.SelfComposedDpEvent(SAMPLED, 50)),
     ("replace-one", dp_event.ComposedDpEvent([dp_event.RandomizedResponseDpEvent(0.5, 5)] * 4)),
 ]
 

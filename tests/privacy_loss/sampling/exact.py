@@ -65,6 +65,21 @@ def divergence(noise: ExactNoise, rate: float, epsilon: float, *, adding: bool) 
         return arb(noise.add(rate, a) if adding else noise.remove(rate, a))
 
 
+def replaced(noise: float, rate: float, epsilon: float) -> arb:
+    """Return the divergence of one step of Gaussian noise where a record becomes its opposite, as a ball.
+
+    `1 - q + q c X = a (1 - q + q c / X)` for X = e^(z/s), c = e^(-1/(2 s^2)), has one root X > 0.
+    """
+    with ctx.workprec(16 * BITS):
+        q, s, a = number(rate), number(noise), number(epsilon).exp()
+        c = (-1 / (2 * s * s)).exp()
+        linear = (1 - q) * (1 - a)
+        root = (linear * linear + 4 * a * q * q * c * c).sqrt()
+        z = ((root - linear) / (2 * q * c)).log() * s
+        zero, one, other = (((z - shift) / arb(2).sqrt()).erfc() / 2 for shift in (0, 1 / s, -1 / s))
+        return arb((1 - q) * (1 - a) * zero + q * one - a * q * other)
+
+
 def twice(noise: float, rate: float, epsilon: float, *, adding: bool) -> arb:
     """Return the divergence of two steps of Gaussian noise, as a ball: an integral over the first one's view.
 

@@ -12,7 +12,7 @@ from flint import arb, ctx
 from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.sampling.line import NoiseLine, SampledGrids
 from dpverify.privacy_loss.windows.transform import Composition
-from tests.privacy_loss.sampling.exact import BITS, ExactNoise, divergence, number, twice
+from tests.privacy_loss.sampling.exact import BITS, ExactNoise, divergence, number, replaced, twice
 
 CASES = [
     ("gaussian", 1.0, 0.01, 0.02),
@@ -82,6 +82,80 @@ def test_masses_and_losses_are_within_their_errors(law: str, noise: float, rate:
                     assert bool(abs(number(found[index]) / (weight * mass) - 1) <= grid.relative_error), index
                 else:
                     assert bool(weight * mass < 1e-280)
+
+
+REPLACED = [
+    (1.0, 0.01, 0.05),
+    (0.3, 0.5, 0.7),
+    (0.3, 1e-6, 0.02),
+    (0.06, 0.3, 8.0),
+    (50.0, 1e-6, 1e-9),
+    (2.0, 1.0, 0.1),
+]
+
+
+@pytest.mark.parametrize(("noise", "rate", "step"), REPLACED)
+def test_masses_and_losses_where_a_record_becomes_its_opposite(noise: float, rate: float, step: float) -> None:
+    line = NoiseLine.gaussian(noise, 1e-30, opposite=True)
+    cells, (grid, same) = line._cells(rate, step), line.sampled(rate, step)
+    assert same is grid
+    with ctx.workprec(4 * BITS):
+        q, s = number(rate), number(noise)
+        c, root = (-1 / (2 * s * s)).exp(), arb(2).sqrt()
+        places = [number(float(z)) for z in (cells.start, *cells.places)]
+        edges = [number(line.low), *places[1:-1], number(line.high)]
+        up, down = ([1 - q + q * c * (sign * z / s).exp() for z in places] for sign in (1, -1))
+        # With A, B the integrals of both mixtures over a cell, the splits of r - R_i r' and R_(i+1) r' - r.
+        below_of = [[((shift - edge) / root).erfc() / 2 for shift in (0, 1 / s, -1 / s)] for edge in edges]
+        whole = [[after - before for before, after in zip(*ends, strict=True)] for ends in itertools.pairwise(below_of)]
+        masses = [arb(0) for _ in places]
+        for k, (zero, one, other) in enumerate(whole):
+            first, second = (1 - q) * zero + q * one, (1 - q) * zero + q * other
+            both = up[k + 1] * down[k] - up[k] * down[k + 1]
+            masses[k + 1] += (first * down[k] - second * up[k]) / both
+            masses[k] += (second * up[k + 1] - first * down[k + 1]) / both
+        losses = [(a / b).log() for a, b in zip(up, down, strict=True)]
+        found = dict(zip(grid.indices.tolist(), grid.masses.tolist(), strict=True))
+        for index, mass, weight, loss in zip(cells.indices.tolist(), masses, up, losses, strict=True):
+            assert bool(abs(loss - number(index * step)) <= grid.loss_error), index
+            if found.get(index, 0.0) > 1e-290:
+                assert bool(abs(number(found[index]) / (weight * mass) - 1) <= grid.relative_error), index
+        assert all(bool(after - before <= grid.split_width) for before, after in itertools.pairwise(losses))
+        outside = [x + 1 - y for x, y in zip(below_of[0], below_of[-1], strict=True)]
+        assert (1 - q) * outside[0] + q * outside[1] < grid.missing_mass
+
+
+def test_one_step_where_a_record_becomes_its_opposite() -> None:
+    rng = np.random.default_rng(11)
+    for noise, rate, _ in REPLACED:
+        line = NoiseLine.gaussian(noise, 1e-30, opposite=True)
+        largest = float(np.abs(line.moments(rate).losses).max())
+        grid = line.sampled(rate, min(largest / 300.0, 16.0)).remove
+        for epsilon in (0.0, *(largest * rng.uniform(-1.0, 1.0, 3) ** 3)):
+            exact, interval = replaced(noise, rate, float(epsilon)), Composition([(grid, 1)]).delta(float(epsilon))
+            assert exact.upper() >= interval.lower, (noise, rate, epsilon)
+            assert exact.lower() <= interval.upper, (noise, rate, epsilon)
+
+
+def test_no_two_records_are_further_apart_than_opposites() -> None:
+    # Divergences of mixtures around two points of the disc, on a grid of the plane: no proof, but a check of one.
+    rng = np.random.default_rng(5)
+    x = np.linspace(-7.0, 7.0, 141)
+    plane = np.meshgrid(x, x)
+
+    def law(u: tuple[float, float], rate: float) -> np.ndarray:
+        bells = [np.exp(-0.5 * ((plane[0] - a) ** 2 + (plane[1] - b) ** 2)) for a, b in ((0.0, 0.0), u)]
+        return np.asarray(((1.0 - rate) * bells[0] + rate * bells[1]) * (0.01 / (2.0 * np.pi)))
+
+    for _ in range(60):
+        rate, a = rng.uniform(0.01, 0.99), float(np.exp(rng.uniform(0.0, 1.0) ** 2))
+        angles, sizes = rng.uniform(0.0, 2.0 * np.pi, 2) * rng.integers(0, 2), np.sqrt(rng.uniform(0.0, 1.0, 2))
+        points = [(float(r * np.cos(t)), float(r * np.sin(t))) for r, t in zip(sizes, angles, strict=True)]
+        found, worst = (
+            float(np.maximum(law(u, rate) - a * law(v, rate), 0.0).sum())
+            for u, v in (points, ((1.0, 0.0), (-1.0, 0.0)))
+        )
+        assert found <= worst + 1e-9
 
 
 @pytest.mark.parametrize("rate", [1e-6, 0.3, 1.0])
