@@ -48,7 +48,7 @@ from protocols.lsq import Identity
 
 BUDGET = Budget("1", "1e-4")
 FEW: dict[str, Any] = {"users": 100, "instances": 2}
-VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float}
+VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float, int}
 """Numbers and statements rather than results: they are plain values, and nothing more."""
 
 
@@ -120,6 +120,7 @@ LOCAL = LocalRandomizedResponse(20, 0.3)
 SAMPLES: dict[str, Callable[[], Shown]] = {
     "account": lambda: dpverify.account(RandomizedResponse(100, 0.25), delta=1e-3),
     "schedule": lambda: dpverify.account([(CentralGaussian(9, 30.0), 2), (CentralGaussian(9, 40.0), 1)], delta=1e-3),
+    "steps": lambda: dpverify.account(dpverify.NoisyStep(1.0, rate=0.01), instances=9, delta=1e-3),
     "amplify": lambda: dpverify.amplify(users=10, delta=1e-4, epsilon0=1),
     "audit": lambda: dpverify.audit_protocol(LOCAL, trials=200),
     "anytime": lambda: dpverify.audit_protocol(LOCAL, anytime=True, trials=500),
