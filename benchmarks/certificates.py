@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from dpverify import account, plan
 from dpverify.claims.shared.buckets import under_estimating
 from dpverify.planning.certificate import certificate, checker, write_certificate
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import Poisson, RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
@@ -75,11 +75,6 @@ def meeting(
     return [(make(low, users), instances)]
 
 
-def year() -> list[tuple[Any, int]]:
-    """Return 365 days, each with users and a flip probability of its own."""
-    return [(RandomizedResponse(29_000 + 7 * day, 0.06 + 1e-5 * day), 1) for day in range(365)]
-
-
 PLANNED = ("rr", "nb", "poisson", "3nb", "pure", "central-discrete-laplace", "central-discrete-gaussian", "local-rr")
 MET: dict[str, tuple[Callable[[float, int], Any], float, float]] = {
     "histogram": (lambda shape, users: Histogram(under_estimating(users, shape, 0.8), 10), 1e5, 20.0),
@@ -94,9 +89,14 @@ SETTINGS: dict[str, Callable[[], list[tuple[Any, int]]]] = {
     "rr, delta 1e-12": lambda: planned("rr", delta="1e-12"),
     **{f"{name}, large": lambda name=name: planned(name, users=10**6, instances=10**4) for name in PLANNED},  # type: ignore[misc]
     **{f"{name}, large": lambda name=name: meeting(*MET[name], 10**6, 10**4) for name in MET},  # type: ignore[misc]
-    "rr, 365 days that differ": year,
+    "vector-sum, large": lambda: [(VectorSum(10**6, 8, 3, 0.1), 10**4)],
+    "poisson, a year": lambda: [(Poisson(29_000 + 7 * day, 1800.0 + 5 * day), 1) for day in range(365)],
+    "rr, a year": lambda: [(RandomizedResponse(29_000 + 7 * day, 0.06 + 1e-5 * day), 1) for day in range(365)],
 }
-"""Large: of a million users and 10,000 instances."""
+"""Large: of a million users and 10,000 instances; a vector sum that meets the budget there is not accounted sharply.
+
+A year: of 365 days, each with users and noise of its own.
+"""
 
 
 def row_of(name: str, folder: Path) -> Row:

@@ -29,7 +29,7 @@ checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyp
 _NODES = 12_288
 """How many a window may have: twice as many take twice the time, and are a quarter as much too wide."""
 _MANY = 768
-"""From so many instances on there are more nodes, as each instance makes the measure wider by as much."""
+"""From so many measures together on there are more nodes, as each makes their product wider by as much."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end."""
 _SLACK = 4e-3
@@ -188,7 +188,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
-    nodes = _NODES * max(1.0, sum(entry["instances"] for entry in entries) / _MANY) ** 0.6
+    nodes = _NODES * max(1.0, sum(map(_factors, entries)) / _MANY) ** 0.6
     most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:
@@ -215,6 +215,12 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
     found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
     return found
+
+
+def _factors(entry: dict[str, Any]) -> int:
+    """Return how many measures are together in an entry."""
+    both = checker.PROTOCOLS[entry["protocol"]][2] is checker.BOTH
+    return int(entry["instances"]) * (1 + both)
 
 
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
