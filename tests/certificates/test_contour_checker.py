@@ -19,6 +19,7 @@ import mpmath
 import pytest
 
 from dpverify.cli import main
+from dpverify.demo import _Features, _Planner
 from dpverify.planning.contours.contour_certificate import checker
 from tests.certificates import contour_hunt as hunt
 
@@ -312,6 +313,16 @@ def test_malformed_files_are_no_certificates(tmp_path: Path) -> None:
 def test_too_much_work_or_memory_is_refused(change: dict[str, Any]) -> None:
     with pytest.raises(checker.Refused):
         checker.checked(POISSON | change)
+
+
+def test_the_demonstrations_certificate_is_of_its_plan_and_shows_no_more_than_it_claims() -> None:
+    features = _Features.of("exact", 64, 256)
+    row = _Planner("rr", "exact", features).row(1347 // 10)
+    given = json.loads((Path(__file__).parents[2] / "docs/certificates/demo.json").read_text(encoding="ascii"))
+    says = {"users": 130, "instances": features.bits, "squared_change": repr(features.squared_change)}
+    says |= {"flip_probability": repr(row.parameters["flip_probability"]), "delta": "1e-06"}
+    assert says.items() <= given.items()
+    assert 0.98e-6 < hunt.shown(given) <= 1e-6
 
 
 def test_it_runs_alone_and_as_a_command(tmp_path: Path) -> None:
