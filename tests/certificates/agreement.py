@@ -80,8 +80,8 @@ def found(number: int, seed: int, names: list[str] | None = None) -> Iterator[Fo
     names = names or [*PROTOCOLS]
     for at in range(number):
         name = names[at % len(names)]
-        protocol = PROTOCOLS[name](draw, int(draw(3, 3e4)))
-        instances, delta = int(draw(1, 1000)), f"{draw(1e-10, 1e-2):.3g}"
+        protocol = PROTOCOLS[name](draw, int(draw(3, 3e3)))
+        instances, delta = int(draw(1, 300)), f"{draw(1e-10, 1e-2):.3g}"
         honest = int(draw(2, protocol.users + 1)) if "users" in certificate.checker.PROTOCOLS[name][1] else None
         given: dict[str, Any] = {"delta": delta, "instances": instances}
         given["honest"] = None if honest is None or chance.random() < 0.5 else honest
@@ -98,20 +98,19 @@ def found(number: int, seed: int, names: list[str] | None = None) -> Iterator[Fo
 
 
 def _main(number: int, seed: int, names: list[str]) -> None:
-    below, above, without = [], [], 0
-    for one in found(number, seed, names):
-        if one.certified is None:
-            without += 1
-            continue
-        below.append((one.lower / one.certified - 1, one))
-        if one.upper:
-            above.append((one.certified / one.upper - 1, one))
-        if one.lower > one.certified:
-            print("attained is more than", one, flush=True)
-    print(f"{number} settings, {without} without a certificate")
-    for words, rows in (("lower end over certified", below), ("certified over upper end", above)):
-        rows.sort(key=lambda row: row[0])
-        print(f"{words}: {rows[-1][0]:+.3%} at most, {rows[len(rows) // 2][0]:+.3%} in the middle; {rows[-1][1]}")
+    rows: list[list[tuple[float, str]]] = [[], []]
+    for at, one in enumerate(found(number, seed, names), 1):
+        if one.certified is not None:
+            rows[0].append((one.lower / one.certified - 1, one.setting))
+            rows[1] += [(one.certified / one.upper - 1, one.setting)] if one.upper else []
+        if at % 50 == 0 or at == number:
+            print(f"{at} settings, {len(rows[0])} with a certificate")
+            for words, each in zip(("lower end over certified", "certified over upper end"), rows, strict=True):
+                each.sort()
+                print(
+                    f"  {words}: {each[-1][0]:+.3%} at most, {each[len(each) // 2][0]:+.3%} in the middle; {each[-1][1]}"
+                )
+            sys.stdout.flush()
 
 
 if __name__ == "__main__":
