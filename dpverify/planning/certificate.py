@@ -37,8 +37,8 @@ _SLACK = 4e-3
 _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
-_CELLS = 1300
-"""Into how many cells the datasets of randomized response are cut, at most."""
+_CELLS, _ALL_CELLS = 1300, 16_000
+"""Into how many cells the datasets of randomized response are cut, at most: of an entry, and of all together."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
 Losses = list[tuple[float, float]]
@@ -199,11 +199,11 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     low, high = (math.ceil(end * 2**grid) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
     work = checker.Checker(found["bits"], grid, found["tail"], found["window"])
-    parts = []
+    parts, cut = [], [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
     for entry in entries:
         entry["cuts"] = []
-        if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS:
-            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]))
+        if entry in cut:
+            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]), min(_CELLS, _ALL_CELLS // len(cut)))
         for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
             if len(measures) == 1:
                 parts.append(work.mixes(measures, entry["instances"], []))
@@ -272,13 +272,13 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
-    """Return where cells begin: each is as wide as to be below the chord of those at both ends, which are as bad.
+def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction, most: int) -> list[int]:
+    """Return where at most so many cells begin: each below the chord of those at both ends, which are as bad.
 
     Revealing a share of the users costs half of it in epsilon, so that the better end has room for a wide cell.
     """
     honest: int = entry["honest"]
-    if honest <= _CELLS:
+    if honest <= most:
         return [*range(honest)]
     values, bad = _read(entry), []
     for k in (0, honest - 1):
@@ -297,7 +297,7 @@ def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
     narrow, wide = 0.0, float(honest)
     while wide - narrow > 0.1:
         width = (narrow + wide) / 2
-        narrow, wide = (narrow, width) if len(cells(width)) <= _CELLS else (width, wide)
+        narrow, wide = (narrow, width) if len(cells(width)) <= most else (width, wide)
     return cells(wide)
 
 

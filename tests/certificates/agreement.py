@@ -107,9 +107,8 @@ def _main(number: int, seed: int, names: list[str]) -> None:
             print(f"{at} settings, {len(rows[0])} with a certificate")
             for words, each in zip(("lower end over certified", "certified over upper end"), rows, strict=True):
                 each.sort()
-                print(
-                    f"  {words}: {each[-1][0]:+.3%} at most, {each[len(each) // 2][0]:+.3%} in the middle; {each[-1][1]}"
-                )
+                (most, setting), (middle, _) = each[-1], each[len(each) // 2]
+                print(f"  {words}: {most:+.3%} at most, {middle:+.3%} in the middle; {setting}")
             sys.stdout.flush()
 
 
