@@ -360,10 +360,10 @@ def bounded(given):
         exact = {name: Fraction(found[name]) if FIELDS[name][0] is DECIMAL else found[name] for name in own}
         parts, lost = jointly(line, make(line, **exact), times, *(found[name] for name in MOVES))
         sums = [ln(sum(map(mul, line.weights, map(exp, part)))) + paid for part, paid in parts]
-        growth = exp(Decimal(times) * (line.largest - line.one) / line.one)
+        whole = lost * exp(Decimal(times) * (line.largest - line.one) / line.one) / line.one
     shown = ["epsilon", "delta", "protocol", "instances", *own, "squared_change"]
     words = ", ".join(f"{field} {given[field]}" for field in shown if not isinstance(given[field], list))
-    return line, sums, lost * growth / line.one, SAID.format(words)
+    return line, sums, whole, SAID.format(words)
 
 
 def checked(given):

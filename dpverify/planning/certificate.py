@@ -37,7 +37,7 @@ _SLACK = 4e-3
 _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
-_CELLS, _ALL_CELLS = 1300, 16_000
+_CELLS, _ALL_CELLS = 1300, 6_000
 """Into how many cells the datasets of randomized response are cut, at most: of an entry, and of all together."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
@@ -198,12 +198,15 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         entry["window"] = [-reach, reach]
     low, high = (math.ceil(end * 2**grid) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
-    work = checker.Checker(found["bits"], grid, found["tail"], found["window"])
+    sizes = found["bits"], grid, found["tail"], found["window"]
+    work = checker.Checker(*sizes)
     parts, cut = [], [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
     for entry in entries:
         entry["cuts"] = []
         if entry in cut:
-            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]), min(_CELLS, _ALL_CELLS // len(cut)))
+            # What choosing takes is no work of the checker's.
+            most = max(min(_CELLS, _ALL_CELLS // len(cut)), 1)
+            entry["cells"] = _datasets(checker.Checker(*sizes), entry, Fraction(found["delta"]), most)
         for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
             if len(measures) == 1:
                 parts.append(work.mixes(measures, entry["instances"], []))
