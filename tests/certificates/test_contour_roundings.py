@@ -74,7 +74,7 @@ MUTANTS: list[tuple[str, str]] = [
     ("rate + max(0, constant - crowd) / (low * low)", "rate"),
     ("(rate, max(crowd, constant))", "(rate, crowd)"),
     ("map(exp, part)))) + paid", "map(exp, part))))"),
-    ("lost * exp(Decimal(times) * (line.largest - line.one) / line.one) / line.one", "lost / line.one"),
+    ("lost * exp(Decimal(times) * (line.largest - line.one) / line.one) / line.one", "lost * Decimal(1) / line.one"),
     ('Decimal(given["epsilon"])) + lost', 'Decimal(given["epsilon"]))'),
     ("line.response(flip_probability, low, honest - high)", "line.response(flip_probability, low, honest - low - 1)"),
     ("list(map(max, ours, heights))", "heights"),
