@@ -58,7 +58,7 @@ class Examined:
     band : TradeoffBand
         Of the score of the event that shows most.
     least_mass : float
-        The least probability of the events that count; 0 where all do.
+        No event tried of a larger probability shows more; 0 where none does.
     seen_in : str
         What the event looks at that shows most; empty where none shows anything.
     """
@@ -73,8 +73,6 @@ class Examined:
     seen_in: str
     shown: tuple[float, float] = (0.0, math.inf)
     """What events show at least and at most in a claim's own terms, where it is no (epsilon, delta)."""
-    needed: float = 0.0
-    """About how many trials would decide, if events went on as they were seen; 0 if these do, inf if none seem to."""
 
     @property
     def curve(self) -> LowerCurve:
@@ -229,9 +227,9 @@ class Examination:
             p_value = self._p_value(x, y, self._trials)
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
-        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g} with confidence {1.0 - self._level:.4g}"
+        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}"
         if epsilon is not None:
-            lower, evidence = shown_against(lower, epsilon, delta, self._level, refuted=refuted)
+            lower, evidence = shown_against(lower, epsilon, delta, refuted=refuted)
         most, mass = self._most(every, beyond, self._trials)
         passes = self._passes(every, beyond, self._trials)
         most = max(most, lower)
@@ -257,8 +255,7 @@ class Examination:
         )
         seen_in = events.plainest(every.part(slice(len(events))).epsilon_lower(delta))
         band = TradeoffBand(every.part(slice(len(events), sum(self._parts[:2]))))
-        needed = 0.0 if epsilon is None or passes or refuted else self._needed(x, y)
-        return Examined(result, lower, most, excess, every, band, mass, seen_in, needed=needed)
+        return Examined(result, lower, most, excess, every, band, mass, seen_in)
 
     @property
     def _parts(self) -> tuple[int, int, int]:
@@ -299,7 +296,7 @@ class Examination:
         return every + every.part(slice(self._parts[0], None)).complements, beyond
 
     def _most(self, every: EventLimits, beyond: float, trials: int) -> tuple[float, float]:
-        """Return the most that an event which counts may show, and the least mass of those.
+        """Return the most that an event which counts may show, and up to which probability one may show more.
 
         With delta = 0 these are the chosen events that so many trials resolve, and whatever shows more for certain;
         with delta > 0 all, if what is beyond the ends of the scan has probability delta at most.
@@ -316,7 +313,8 @@ class Examination:
         if not counts.any():
             return math.inf, 1.0
         most = float(each[: len(events)][counts].max())
-        return max([most, *each[shown > most].tolist()]), float(events.expected[counts].max(axis=1).min())
+        most = max([most, *each[shown > most].tolist()])
+        return most, every.likeliest(np.flatnonzero(each[: len(events)] > most))
 
     def _passes(self, every: EventLimits, beyond: float, trials: int) -> bool:
         """Return whether the claim passes, where so many trials give these limits.
@@ -333,14 +331,20 @@ class Examination:
             return bool((own | (every.epsilon_upper(delta) <= most)).all())
         return self._most(every, beyond, trials)[0] <= most
 
-    def _needed(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
-        """Return how many outputs on each input would decide, if events went on as they were seen."""
+    def needed(self) -> float:
+        """Return about how many outputs on each input decide a claim, if events went on as they were seen.
+
+        0 if these do, inf if no number seems to.
+        """
+        x, y = self._counted()
 
         def decide(trials: int) -> bool:
             likely, other = (np.rint(side * (trials / self._trials)).astype(np.int64) for side in (x, y))
             every, beyond = self._limits(likely, other, trials)
             return self._passes(every, beyond, trials) or self._p_value(likely, other, trials) <= self._level
 
+        if decide(self._trials):
+            return 0.0
         bracket = galloped(decide, self._trials, 2 * self._trials, ceiling=_MOST_TRIALS)
         return math.inf if bracket is None else float(with_held_out(least_integer(decide, *bracket, tolerance=0.01)))
 

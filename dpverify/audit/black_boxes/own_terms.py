@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
 from dpverify.audit.black_boxes.tried import surest_point
 from dpverify.audit.results import POWER
-from dpverify.digits import rounded_down, rounded_up
+from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget
-from dpverify.statistics.bounds.claim_test import EventLimits, curve_p_value
+from dpverify.statistics.bounds.claim_test import EventLimits, curve_p_value, told_against
 from dpverify.statistics.bounds.claims import CurveClaim, most_likely
 from dpverify.statistics.outputs.learned import NamedScore
 
@@ -92,10 +92,9 @@ class CurveExamination(Examination):
         lower = max(lower, math.nextafter(claim.claimed, math.inf)) if refuted else min(lower, claim.claimed)
         most, mass = self._most(limits, 0.0, self._trials)
         passes, most = self._passes(limits, 0.0, self._trials), max(most, lower)
-        stated = f"{claim.unit} >= {rounded_down(lower, 4)} with confidence {1.0 - self._level:.4g}"
         result = replace(
             found.result,
-            evidence=f"{stated}, claimed {claim.claimed:.4g}",
+            evidence=told_against(claim.unit, lower, claim.claimed, refuted=refuted),
             fault="" if math.isinf(most) else f"an event tried that shows more than {claim.unit} {rounded_up(most, 4)}",
             power=max(1.0 - self._upper, POWER) if passes else None,
             details={
@@ -124,7 +123,8 @@ class CurveExamination(Examination):
             return math.inf, 1.0
         each, surely = claim.shown(chosen.p_upper, chosen.q_lower), claim.shown(chosen.p_lower, chosen.q_upper)
         most = float(each[counts].max())
-        return max([most, *each[surely > most].tolist()]), float(self._events.expected[counts].max(axis=1).min())
+        most = max([most, *each[surely > most].tolist()])
+        return most, chosen.likeliest(np.flatnonzero(each > most))
 
     def _passes(self, every: EventLimits, beyond: float, trials: int) -> bool:
         most, _ = self._most(every, beyond, trials)
