@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes.members import Members
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, excluded, held_out, learned_on, with_held_out
+from dpverify.audit.black_boxes.tried import (
+    MOST_HELD,
+    allowed,
+    chosen_on,
+    decisive,
+    excluded,
+    held_out,
+    learned_on,
+    with_held_out,
+)
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_down
 from dpverify.search import galloped, least_integer
@@ -22,7 +30,7 @@ from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
 from dpverify.statistics.outputs.learned import NamedScore
 
-__all__ = ["Examination", "Examined", "TwoCalls"]
+__all__ = ["Examination", "Examined"]
 
 _FURTHER = 0.1
 """The share of the level that further events have together."""
@@ -85,9 +93,8 @@ class Examination:
 
     The test of the claim and what events show at least err with probability `level` at most, and are one statement: an
     event's limits at half its share of the level refute the claim, or the product of its two tail probabilities does at
-    the other half. What events show at most errs with probability `upper` at
-    most. Both are shared by the chosen events and a band: events {score > t}, and their complements, of the score that
-    should show most.
+    the other half. What events show at most errs with probability `upper` at most. Both are shared by the chosen events
+    and a band: events {score > t}, and their complements, of the score that should show most.
 
     With delta = 0 a rare event may show any epsilon, and only those that the trials resolve count in a pass. With
     delta > 0 one as rare as delta shows none, but one somewhat more frequent may show all there is, where a learned
@@ -116,6 +123,8 @@ class Examination:
     looks : int
         Among how many examinations, of fixed numbers of outputs, `level` and `upper` are shared evenly: p-values are
         multiplied by it.
+    most_held : int
+        Of so many outputs at most scores are learned, and on as many events chosen.
     """
 
     def __init__(
@@ -130,8 +139,9 @@ class Examination:
         seed: int,
         check: str,
         looks: int = 1,
+        most_held: int = MOST_HELD,
     ) -> None:
-        self._all = trials
+        self._all, self._most_held = trials, most_held
         self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
         self._looks = looks
         self._seed, self._check = seed, check
@@ -144,7 +154,7 @@ class Examination:
         start = 0
         if self._counts is None:
             if not self._kept:
-                self._held = held_out(self._all, first.shape[1])
+                self._held = held_out(self._all, first.shape[1], self._most_held)
                 self._trials = self._all - 2 * self._held
                 self._kept = [np.empty((2 * self._held, first.shape[1])) for _ in range(2)]
             start = min(2 * self._held - self._seen, len(first))
@@ -347,40 +357,6 @@ class Examination:
             return 0.0
         bracket = galloped(decide, self._trials, 2 * self._trials, ceiling=_MOST_TRIALS)
         return math.inf if bracket is None else float(with_held_out(least_integer(decide, *bracket, tolerance=0.01)))
-
-
-class TwoCalls:
-    """Whether two calls in a row show no more than two calls may: noise that they share would cancel.
-
-    Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015). A pass
-    asks no more of this test than limits: what one call shows is held against the claim by `Examination`.
-
-    Parameters
-    ----------
-    trials, epsilon, delta, level, detect, seed, check, looks
-        See `Examination`; the trials and the claim are those of one call.
-    """
-
-    def __init__(self, trials: int, *, epsilon: float | None, delta: float, **given: Any) -> None:
-        twice = None if epsilon is None else 2.0 * epsilon
-        self._set(Examination(trials // 2, epsilon=twice, delta=delta * (2.0 - delta), upper=1.0 - POWER, **given))
-
-    def _set(self, both: Examination) -> None:
-        self._both = both
-        self._odd: tuple[Rows, Rows] | None = None
-
-    def update(self, first: Rows, second: Rows) -> None:
-        """Look at more outputs; see `Examination.update`."""
-        if self._odd is not None:
-            first, second = (np.concatenate(parts) for parts in zip(self._odd, (first, second), strict=True))
-        even = len(first) // 2 * 2
-        self._odd = (first[even:].copy(), second[even:].copy()) if len(first) > even else None
-        width = first.shape[1]
-        self._both.update(first[:even].reshape(-1, 2 * width), second[:even].reshape(-1, 2 * width))
-
-    def result(self) -> AuditResult:
-        """Return what all the outputs show."""
-        return replace(self._both.result().result, power=POWER)
 
 
 def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.float64]:

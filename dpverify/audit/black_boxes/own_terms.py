@@ -11,16 +11,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls
-from dpverify.audit.black_boxes.tried import surest_point
+from dpverify.audit.black_boxes.examined import Examination, Examined
+from dpverify.audit.black_boxes.tried import MOST_HELD, surest_point
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Budget
 from dpverify.statistics.bounds.claim_test import EventLimits, curve_p_value, told_against
 from dpverify.statistics.bounds.claims import CurveClaim, most_likely
+from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.learned import NamedScore
 
-__all__ = ["Claimed", "CurveExamination", "TwoCurveCalls", "examinations", "points_of"]
+__all__ = ["Claimed", "CurveExamination", "TwoCalls", "examinations", "points_of"]
 
 _LIMITS, _SURELY = 3.5, 6.0
 """Standard deviations between an estimate and its limits; and such that limits hold what was expected nearly always."""
@@ -43,12 +44,12 @@ def examinations(
 ) -> tuple[Callable[..., Examination], Callable[..., TwoCalls]]:
     """Return what makes the examinations of one call and of two, given the other parameters of `Examination`."""
     if isinstance(claimed, CurveClaim):
-        return partial(CurveExamination, claimed, trials, at=delta), partial(TwoCurveCalls, claimed, trials)
+        one, two = partial(CurveExamination, claimed, at=delta), partial(CurveExamination, claimed.twice(), at=0.0)
+        return partial(one, trials), partial(TwoCalls, two, trials)
     epsilon = None if claimed is None else claimed.epsilon
-    return (
-        partial(Examination, trials, epsilon=epsilon, delta=delta),
-        partial(TwoCalls, trials, epsilon=epsilon, delta=delta),
-    )
+    # Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015).
+    twice = partial(Examination, epsilon=None if epsilon is None else 2.0 * epsilon, delta=delta * (2.0 - delta))
+    return partial(Examination, trials, epsilon=epsilon, delta=delta), partial(TwoCalls, twice, trials)
 
 
 class CurveExamination(Examination):
@@ -147,19 +148,36 @@ class CurveExamination(Examination):
         return np.asarray(self._whole.shown(*ends) <= self._whole.excluded(self._detect))
 
 
-class TwoCurveCalls(TwoCalls):
-    """As `TwoCalls`, against what two calls keep where one keeps a claim.
+class TwoCalls:
+    """Whether two calls in a row show no more than two calls may: noise that they share would cancel.
+
+    A pass asks no more of this test than limits: what one call shows is held against the claim by `Examination`.
 
     Parameters
     ----------
-    claim : CurveClaim
-        Of one call.
-    trials, level, detect, seed, check
-        See `TwoCalls`.
+    made : callable
+        Returns the examination of so many pairs of outputs.
+    trials : int
+        Single outputs on each input.
     """
 
-    def __init__(self, claim: CurveClaim, trials: int, **given: Any) -> None:
-        self._set(CurveExamination(claim.twice(), trials // 2, at=0.0, upper=1.0 - POWER, **given))
+    def __init__(self, made: Callable[..., Examination], trials: int, **given: Any) -> None:
+        # Noise that calls share is no rare outcome: a quarter of the outputs teaches it.
+        self._both = made(trials // 2, upper=1.0 - POWER, most_held=MOST_HELD // 4, **given)
+        self._odd: tuple[Rows, Rows] | None = None
+
+    def update(self, first: Rows, second: Rows) -> None:
+        """Look at more outputs; see `Examination.update`."""
+        if self._odd is not None:
+            first, second = (np.concatenate(parts) for parts in zip(self._odd, (first, second), strict=True))
+        even = len(first) // 2 * 2
+        self._odd = (first[even:].copy(), second[even:].copy()) if len(first) > even else None
+        width = first.shape[1]
+        self._both.update(first[:even].reshape(-1, 2 * width), second[:even].reshape(-1, 2 * width))
+
+    def result(self) -> AuditResult:
+        """Return what all the outputs show."""
+        return replace(self._both.result().result, power=POWER)
 
 
 def _limit(p: Rows, deviations: float, trials: int) -> Rows:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes import black_box, looks, pooled
 from dpverify.audit.black_boxes.black_box import audit_mechanism
-from dpverify.audit.black_boxes.examined import Examination, TwoCalls
+from dpverify.audit.black_boxes.examined import Examination
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import input_pairs
+from dpverify.audit.black_boxes.own_terms import TwoCalls
 from dpverify.audit.options import AuditOptions
 from dpverify.audit.running.target import Target
 from dpverify.guarantee import Budget
@@ -75,7 +76,7 @@ def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
             seen[-1][1].append(first[:, 0])
             super().update(first, second)
 
-    two = partial(TwoCalls, epsilon=EPSILON, delta=0.0)
+    two = partial(TwoCalls, partial(Examination, epsilon=EPSILON, delta=0.0))
     monkeypatch.setattr(looks, "examinations", lambda _, trials, __: (partial(Watched, trials), partial(two, trials)))
     sizes, rows = (500, 2_000, 8_000), np.arange(8_000.0)[:, np.newaxis]
     pairs, inputs = input_pairs(PAIR), list(PAIR)
