@@ -17,7 +17,7 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions", "batched"]
 
-_ENTRIES = 2**20
+_ENTRIES = 2**18
 """Numbers in outputs that are looked at together: few to hold, and enough for what each look costs by itself."""
 
 SMALLEST_LEVEL = 1e-4
