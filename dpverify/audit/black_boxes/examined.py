@@ -25,7 +25,7 @@ from dpverify.digits import rounded_down
 from dpverify.search import galloped, least_integer
 from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve, claim_p_value, event_limits, shown_against
 from dpverify.statistics.bounds.tail_products import product_p_value
-from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, scanned_scores, tradeoff_thresholds
+from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, scanned_scores, tradeoff_thresholds
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
 from dpverify.statistics.outputs.learned import NamedScore
@@ -127,6 +127,9 @@ class Examination:
         Of so many outputs at most scores are learned, and on as many events chosen.
     """
 
+    _share = 1.0
+    """The share of `level` and of `upper` that events have."""
+
     def __init__(
         self,
         trials: int,
@@ -185,14 +188,20 @@ class Examination:
         # The band is of the score that should show most; which does, fresh outputs must not say.
         expected = np.rint(self._events.expected * self._trials).astype(np.int64)
         limits = event_limits(expected[:, 0], expected[:, 1], self._trials, self._level, self._events.shares(_FURTHER))
-        best = int(np.argmax(limits.epsilon_lower(delta)))
+        best = int(np.argmax(self._shown(limits)))
         before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
-        counted = self._events, best, tradeoff_thresholds(before[0], before[1]), self._scan(scores, first, second)
+        band = tradeoff_thresholds(before[0], before[1])
+        self._before = [counted_above(band, each) for each in before]
+        counted = self._events, best, band, self._scan(scores, first, second)
         self._counts = Members(*counted), Members(*counted)
 
     def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
         """Return what events are chosen against, from held-out outputs: the claim."""
         return self._claim
+
+    def _shown(self, limits: EventLimits) -> Rows:
+        """Return what each event shows at least."""
+        return limits.epsilon_lower(self._claim[1])
 
     def _limits_p_values(
         self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64], trials: int
@@ -215,7 +224,7 @@ class Examination:
             least.append(self._limits_p_values(likely, other, trials) / ((1.0 - _PRODUCT) * each))
         # Of an event and its complement the product is the same.
         least.append(product_p_value(x[:own], y[:own], trials, self._points) / (_PRODUCT * shares[:own]))
-        return min(1.0, self._looks * float(min(values.min() for values in least)))
+        return min(1.0, self._looks * float(min(values.min() for values in least)) / self._share)
 
     def _scan(self, scores: Sequence[NamedScore], first: Rows, second: Rows) -> list[tuple[NamedScore, Rows]]:
         """Return plain scores and their thresholds; none where delta = 0."""
@@ -300,7 +309,7 @@ class Examination:
         """Return the limits of all events by their counts, and the most that is beyond the ends of the scan."""
         assert self._counts is not None
         shares, upper_shares = self._shares
-        level, upper = (1.0 - _PRODUCT) * self._level / self._looks, self._upper / self._looks
+        level, upper = (self._share * each / self._looks for each in ((1.0 - _PRODUCT) * self._level, self._upper))
         every = event_limits(x, y, trials, level, shares, upper=upper, upper_shares=upper_shares)
         beyond = self._counts[0].beyond(every.part(slice(sum(self._parts[:2]), None))) if self._claim[1] > 0.0 else 0.0
         return every + every.part(slice(self._parts[0], None)).complements, beyond
