@@ -27,6 +27,7 @@ from dpverify.certificates.pairs import GaussianPair
 from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.rehearsal import Rehearsal, Rehearsed
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
@@ -160,6 +161,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "aggregate": aggregated,
+    "rehearsal": lambda: Rehearsal(9, 1, 1, 1, 99, (Rehearsed("a", "bits", 2, 2, 1.0, 4.0, 0),), (aggregated(),)),
     "design": lambda: dpverify.design([dpverify.Query("features", bits=3)], BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),
     "rappor": lambda: dpverify.plan_rappor(1, 2, users=1000, hashes=[1]),

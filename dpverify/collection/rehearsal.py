@@ -26,7 +26,7 @@ from dpverify.collection.client import asked_range
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
 from dpverify.guarantee import CapacityError, ThreatModel
-from dpverify.shown import Plain, Shown
+from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
@@ -73,7 +73,7 @@ class Rehearsed(Plain):
 
 
 @dataclass(frozen=True)
-class Rehearsal(Shown):
+class Rehearsal(Drawn):
     """What came of a rehearsal.
 
     Parameters
@@ -91,6 +91,7 @@ class Rehearsal(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.collections.rehearsals:rehearsal_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.rehearsals:rehearsal_bars"
     plain_as: ClassVar[str] = "users offline cheats days bytes rows=queries"
 
     users: int
