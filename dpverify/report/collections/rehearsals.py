@@ -55,4 +55,5 @@ def rehearsal_table(found: Rehearsal) -> RenderableType:
 def _title(found: Rehearsal) -> str:
     days = "1 day" if found.days == 1 else f"{found.days:,} days"
     who = f"{found.users:,} users, {found.offline:,} of them silent, {found.cheats:,} cheats"
-    return f"{who}; {days}, {found.bytes / 1e6:,.3g} MB"
+    power = min(3, (len(str(found.bytes)) - 1) // 3)
+    return f"{who}; {days}, {found.bytes / 1000**power:.0f} {('bytes', 'kB', 'MB', 'GB')[power]}"
