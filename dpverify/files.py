@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_path", "csv_text", "replaced", "write_text"]
+__all__ = ["check_path", "csv_text", "keep_names", "replaced", "write_text"]
 
 
 def check_path(path: Path, name: str, endings: Collection[str] = (), read: Iterable[Path] = ()) -> None:
@@ -92,12 +92,18 @@ def replaced(path: Path, *, durable: bool = False) -> Iterator[str]:
     except BaseException:
         os.unlink(name)
         raise
-    if durable and os.name == "posix":  # its name, where systems have that
-        folder = os.open(path.parent, os.O_RDONLY)
+    if durable:
+        keep_names(path.parent)
+
+
+def keep_names(folder: Path) -> None:
+    """Have the names in a folder survive a power failure, where systems have that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
         try:
-            os.fsync(folder)
+            os.fsync(handle)
         finally:
-            os.close(folder)
+            os.close(handle)
 
 
 def write_text(text: str, path: Path) -> None:

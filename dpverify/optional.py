@@ -10,6 +10,7 @@ __all__ = ["INSTALLED_BY", "MissingPackageError", "needing"]
 INSTALLED_BY = {
     "attr": "'.[accounting]'",
     "dp_accounting": "'.[accounting]'",
+    "duckdb": "'.[aggregate]'",
     "filelock": "filelock",
     "jinja2": "'.[report]'",
     "matplotlib": "matplotlib",

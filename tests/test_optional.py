@@ -131,7 +131,8 @@ plan {budget} --users 30,40 --instances 1 --csv p.csv --plot p.png
 least users {budget} --instances 1 --error 0.1
 front {budget} --users 100 --instances 1
 means --epsilon 1 --delta 0 --users 10
-design c.toml
+design c.toml --manifest c.json
+aggregate c.json x.parquet
 account poisson --users 300 --instances 2 --mean 99 --delta 1e-6
 account days days.csv --delta 1e-3 --curve --plot d.png
 amplify --epsilon0 4 --users 10 --delta 1e-3
@@ -190,7 +191,18 @@ print(json.dumps({c: watched(c) if CHOSEN is None else told_by(c) for c in comma
 """
 
 
-FOUND_BY_COMMANDS = ["filelock", "jinja2", "matplotlib", "pandas", "pyarrow", "rich", "sklearn", "starlette", "sympy"]
+FOUND_BY_COMMANDS = [
+    "duckdb",
+    "filelock",
+    "jinja2",
+    "matplotlib",
+    "pandas",
+    "pyarrow",
+    "rich",
+    "sklearn",
+    "starlette",
+    "sympy",
+]
 
 
 def usual(command: str) -> int:

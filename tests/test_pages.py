@@ -61,6 +61,7 @@ PAGES = (
     "tutorial",
     "telemetry",
     "designs",
+    "budget_to_chart",
     "collection",
     "pictures",
     "auditing",

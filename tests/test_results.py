@@ -25,6 +25,8 @@ from dpverify.audit.subjects.density import DensityErrors
 from dpverify.certificates.enclosure import Enclosure, hockey_stick
 from dpverify.certificates.pairs import GaussianPair
 from dpverify.claims.attacks.manipulation import Manipulation, manipulation
+from dpverify.collection.analysis.aggregate import Aggregate, aggregate
+from dpverify.collection.analysis.sums import Sums
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
@@ -105,6 +107,15 @@ def decoded() -> Decoded:
     return Decoded(learned().classifier, "distinctive", 3, words)
 
 
+def aggregated() -> Aggregate:
+    found = dpverify.design(
+        [dpverify.Query("a", levels=3, bitsum="rr"), dpverify.Query("b", buckets=3, bitsum="rr")], BUDGET, users=100
+    ).manifest()
+    users = {"a": np.full(2, 100), "b": np.full(3, 100)}
+    counts = {"a": np.array([[60, 40], [70, 30]]), "b": np.array([[40, 60], [60, 40], [60, 40]])}
+    return aggregate(found, Sums(found.hash, users, counts))
+
+
 LOCAL = LocalRandomizedResponse(20, 0.3)
 SAMPLES: dict[str, Callable[[], Shown]] = {
     "account": lambda: dpverify.account(RandomizedResponse(100, 0.25), delta=1e-3),
@@ -148,6 +159,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "learned": learned,
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
+    "aggregate": aggregated,
     "design": lambda: dpverify.design([dpverify.Query("features", bits=3)], BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),
     "rappor": lambda: dpverify.plan_rappor(1, 2, users=1000, hashes=[1]),

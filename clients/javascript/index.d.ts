@@ -14,6 +14,7 @@ type Answer = number | boolean | (number | string)[];
 export class Client {
   private constructor();
   static open(manifest: Uint8Array, hash: string, memory?: Partial<Memory>): Promise<Client>;
+  another(memory?: Partial<Memory>): Client;
   get memory(): Memory;
   upload(name: string, value: string | Answer | Answer[], entropy?: Uint8Array): Uint8Array;
 }

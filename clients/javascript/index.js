@@ -130,6 +130,20 @@ function fixed(number) {
   return typeof number === "number" && number >= 0 && number <= 1 ? ofFloat(number) : null;
 }
 
+/** Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it. */
+function encoded(query, value) {
+  const lowest = Number(query.asks === "levels");
+  const most = lowest ? query.instances + 1 : query.instances - 1;
+  const answer = typeof value === "boolean" ? Number(value) : value;
+  if (!Number.isInteger(answer) || answer < lowest || answer > most) {
+    throw new Refused(`value must be an integer in [${lowest}, ${most}].`);
+  }
+  return Array.from({ length: query.instances }, (_, place) => {
+    const other = place ^ answer;
+    return lowest ? (place + 1 - answer) >>> 31 : 1 ^ ((other | -other) >>> 31);
+  });
+}
+
 /** Return one answer for each instance, with coordinates as limbs. */
 function checked(query, value) {
   if (query.kind === "bloom") {
@@ -138,6 +152,7 @@ function checked(query, value) {
     }
     return value.normalize("NFC");
   }
+  if (query.asks) return encoded(query, value);
   const answers = query.instances === 1 ? [value] : value;
   if (!Array.isArray(answers) || answers.length !== query.instances) {
     throw new Refused(`value must be a list of ${query.instances} answers.`);
@@ -192,6 +207,15 @@ export class Client {
       const tables = Object.entries(query.tables).map(([key, thresholds]) => [key, new Table(thresholds)]);
       client.#queries.set(query.name, { number, query, fields: largest(query), tables: Object.fromEntries(tables) });
     });
+    client.#remember(memory);
+    return client;
+  }
+
+  /** Return the client of another user, with the same manifest. */
+  another(memory = {}) {
+    const client = new Client();
+    client.#hash = this.#hash;
+    client.#queries = this.#queries;
     client.#remember(memory);
     return client;
   }

@@ -30,6 +30,7 @@ _COMMANDS = {
     "front": "plans.least",
     "means": "plans.means",
     "design": "plans.design",
+    "aggregate": "collections.aggregate",
     "account": "accounts.account",
     "amplify": "plans.amplify",
     "crowd": "plans.crowd",
@@ -47,6 +48,9 @@ _COMMANDS = {
     "predict": "learners.classify",
     "decode": "learners.decode",
     "demo": "pictures.demo",
+    "collect": "collections.collect",
+    "rehearse": "collections.rehearse",
+    "release": "collections.collect",
     "spend": "accounts.spending",
     "spent": "accounts.spending",
 }
@@ -56,13 +60,14 @@ _HEADINGS = {
     "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
+    "From users' uploads to estimates": ("rehearse", "collect", "release", "aggregate"),
     "From users' points to a classifier": ("classify", "predict", "decode"),
     "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
     "To look at": ("demo", "report", "serve"),
 }
 """What --help lists, in this order."""
 
-_WITHOUT_RESULT = ("check", "demo", "report", "serve", "theorems errata", "theorems coverage")
+_WITHOUT_RESULT = ("check", "collect", "demo", "release", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
 
 _NARROW = 52

@@ -28,7 +28,12 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
-    "design": ("design collection.toml",),
+    "design": ("design collection.toml", "design collection.toml --manifest plan.json"),
+    "rehearse": ("rehearse plan.json rehearsal --users 1e6 --offline 0.1 --cheats 0.01 --days 3",),
+    "aggregate": (
+        "aggregate plan.json batches/2026-11-24",
+        "aggregate plan.json sums-1.json sums-2.json --ledger ledger.jsonl",
+    ),
     "account": (f"account rr --users 10000 --flip-probability 0.1 {_ALL}",),
     "account rr": (
         f"account rr --users 10000 --flip-probability 0.1 {_ALL}",
@@ -82,6 +87,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "audit mechanism --target ./yours.py:noisy_sum --input 0,0 --neighbour 1,0 --claim-epsilon 1 --claim-delta 0 "
         "--trials 1000",
     ),
+    "audit client": ("audit client plan.json --hash HASH --client 'node audited.js'",),
     "canaries": ("canaries ./yours.py:guesses --claim-epsilon 3 --claim-delta 0",),
     "certify": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),
     "certify rr": ("certify rr --epsilon 0.5 --users 100 --flip-probability 0.25 --digits 30",),
@@ -109,6 +115,8 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "report": (f"report plans.html {_BUDGET} --users 10000 --instances 64",),
     "reproduce": ("reproduce wagner2025-figure-2 --quick --csv rows.csv",),
     "serve": ("serve",),
+    "collect": ("collect plan.json --hash HASH --store 2027-01-31",),
+    "release": ("release plan.json version --hash HASH --store 2027-01-31",),
     "classify": ("classify points.npz --labels y --epsilon 2 --delta 1e-6 --holdout 0.2 --output model.npz",),
     "predict": ("predict model.npz points.npz --labels y",),
     "decode": ("decode model.npz words.npz --words words",),

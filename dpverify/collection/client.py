@@ -8,6 +8,7 @@ same client for browsers, and `clients/vectors` what both make of the same entro
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import json
 import re
@@ -17,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "draws", "header", "largest", "read_manifest"]
+__all__ = ["Client", "Refused", "asked_range", "draws", "encoded", "head", "header", "largest", "read_manifest"]
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -36,8 +37,13 @@ def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
     if hashlib.sha256(data).hexdigest() != hash:
         raise Refused("manifest must have the hash that the application knows.")
-    content: dict[str, Any] = json.loads(data)
-    if (content["format"], content["version"]) != (FORMAT, VERSION):
+    content: dict[str, Any] = {}
+    try:
+        content = json.loads(data)
+        known = (content["format"], content["version"]) == (FORMAT, VERSION)
+    except (KeyError, TypeError, ValueError):
+        known = False
+    if not known:
         raise Refused(f"manifest must be of version {VERSION}.")
     return content
 
@@ -77,14 +83,14 @@ def draws(query: Mapping[str, Any]) -> int:
 def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
     """Return all of an upload that comes before its payload, as deterministic CBOR, and the bytes of the payload."""
     size = -(-sum(most.bit_length() for most in fields) // 8)
-    return b"\x84" + _head(0, VERSION) + _head(2, 32) + bytes.fromhex(hash) + _head(0, query) + _head(2, size), size
+    return b"\x84" + head(0, VERSION) + head(2, 32) + bytes.fromhex(hash) + head(0, query) + head(2, size), size
 
 
-def _head(major: int, value: int) -> bytes:
+def head(major: int, value: int) -> bytes:
     """Return the shortest head of a CBOR item (RFC 8949, section 3)."""
     if value < 24:
         return bytes([major << 5 | value])
-    code, size = next((24 + place, 1 << place) for place in range(3) if value < 1 << (8 << place))
+    code, size = next((24 + place, 1 << place) for place in range(4) if value < 1 << (8 << place))
     return bytes([major << 5 | code]) + value.to_bytes(size, "big")
 
 
@@ -147,6 +153,13 @@ class Client:
         }
         self._sent, self._cohorts, self._values = self._remembered(memory or {})
 
+    def another(self, memory: Mapping[str, Any] | None = None) -> Client:
+        """Return the client of another user, with the same manifest; Refused for a memory that is none."""
+        client = copy.copy(self)
+        client._lock = threading.Lock()
+        client._sent, client._cohorts, client._values = self._remembered(memory or {})
+        return client
+
     def _remembered(self, memory: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int], dict[str, list[Any]]]:
         try:
             sent, cohorts, values = ({**memory.get(key, {})} for key in ("sent", "cohorts", "values"))
@@ -178,7 +191,8 @@ class Client:
         value : object
             A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
             a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
-            to 40 digits as text. For a query of strings it is a string.
+            to 40 digits as text. For a query that asks for levels it is one from 1 on; where it asks for buckets one
+            from 0 on; for a query of strings a string.
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
 
@@ -246,6 +260,8 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
         if text is None or text.encode("utf-8", "ignore").decode() != text:
             raise Refused("value must be a string, without lone surrogates.")
         return text
+    if "asks" in query:
+        return encoded(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
@@ -255,6 +271,19 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if not all(isinstance(answer, int) and -1 < answer < most for answer in answers):
         raise Refused(f"each answer must be an integer in [0, {most - 1}].")
     return [int(answer) for answer in answers]
+
+
+def asked_range(query: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the lowest and the largest answer to a query that asks for levels or buckets."""
+    return (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
+
+
+def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
+    """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
+    least, most = asked_range(query)
+    if not isinstance(answer, int) or not least <= answer <= most:
+        raise Refused(f"value must be an integer in [{least}, {most}].")
+    return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]
 
 
 def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:

@@ -7,14 +7,20 @@ can give. So one number is searched, from which every query's noise follows.
 from __future__ import annotations
 
 import functools
+import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.collection.query import BITSUMS, Query
+from dpverify.collection.manifest import SHARE, Manifest, manifest
+from dpverify.collection.query import BITSUMS, Asked, Query
+from dpverify.collection.recipes import cut_draws
 from dpverify.digits import typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel
 from dpverify.planning.answers import PROOF, honest_users, upper_bound, within_limits
@@ -135,8 +141,8 @@ class Design(Drawn):
         In the order in which they were given.
     """
 
-    table_by: ClassVar[str] = "dpverify.report.plans.designs:design_table"
-    figure_by: ClassVar[str] = "dpverify.report.plans.designs:design_bars"
+    table_by: ClassVar[str] = "dpverify.report.collections.designs:design_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.designs:design_bars"
     plain_as: ClassVar[str] = "users honest limits rows=queries"
 
     users: int
@@ -144,23 +150,64 @@ class Design(Drawn):
     limits: tuple[MetLimit, ...]
     queries: tuple[DesignedQuery, ...]
 
+    @property
+    def asked(self) -> list[Asked]:
+        """All queries as clients answer them on a day."""
+        return [each.query.asked(each.protocol, self.honest) for each in self.queries]
+
     def days(self, number: int) -> list[Day]:
         """Return what so many days are, for `dpverify.account`: each query as often as a user's bits in it change."""
-        return [Day(each.protocol, each.query.changed * number, self.honest) for each in self.queries]
+        return [each.day(number) for each in self.asked]
 
     def certificate(self, days: int) -> dict[str, Any]:
         """Return a proof of what holds for the budget of so many days, which `dpverify check` can check.
 
-        Its epsilon may be slightly above the budget's; see `dpverify.planning.result.AccountResult.certificate`.
+        Its epsilon may be slightly above the budget's; see `dpverify.planning.result.AccountResult.certificate`. Its
+        delta is the budget's without what clients may cost.
         """
         from dpverify.planning.certificate import certificate_of
 
         for limit in self.limits:
             if limit.days == days:
-                runs = self.days(days)
-                return certificate_of(runs, Full(limit.changed), ThreatModel.COMMUNICATION, typed(limit.budget.delta))
+                share = SHARE if any(cut_draws(each.protocol) for each in self.queries) else Fraction(0)
+                delta = Decimal(typed(limit.budget.delta)) * (1 - Decimal(share.numerator) / share.denominator)
+                runs, change = self.days(days), Full(limit.changed)
+                return certificate_of(runs, change, ThreatModel.COMMUNICATION, str(delta).lower())
         known = ", ".join(str(limit.days) for limit in self.limits)
         raise ValueError(f"days={days!r} must be those of a budget: {known}.")
+
+    def manifest(self, certificates: Mapping[int, Mapping[str, str]] | None = None) -> Manifest:
+        """Return the manifest of a day, with a guarantee for each budget.
+
+        Parameters
+        ----------
+        certificates : mapping, optional
+            As for `dpverify.collection.manifest.manifest`.
+        """
+        deltas = {limit.days: typed(limit.budget.delta) for limit in self.limits}
+        return manifest(self.asked, delta=deltas, certificates=certificates)
+
+    def write(self, path: str | Path, *, certified: bool = False) -> Manifest:
+        """Write the manifest to a file, and return it.
+
+        Parameters
+        ----------
+        path : str or Path
+            Such as plan.json.
+        certified : bool
+            Whether to write a certificate for each budget, too, beside it, such as plan.365-days.json: the manifest
+            has their hashes.
+        """
+        from dpverify.planning.certificate import write_certificate
+
+        path, certificates = Path(path), dict[int, Mapping[str, str]]()
+        for days in [limit.days for limit in self.limits] if certified else []:
+            beside = path.with_suffix(f".{days}-days.json")
+            write_certificate(beside, self.certificate(days))
+            certificates[days] = {"file": beside.name, "sha256": hashlib.sha256(beside.read_bytes()).hexdigest()}
+        made = self.manifest(certificates)
+        made.write(path)
+        return made
 
 
 def design(
@@ -234,10 +281,12 @@ def _kept(
     asked: Sequence[Query], chosen: Sequence[str], limits: Sequence[Limit], users: int, honest: int | None
 ) -> tuple[float, tuple[MetLimit, ...]]:
     """Return the least level at which these bitsums keep all budgets, and what is then spent of each."""
+    # Clients that draw unbounded noise cost something of delta: the manifest has room for it.
+    left = 1 if set(chosen) == {"rr"} else 1 - SHARE
 
     @functools.cache
     def spent(level: float, limit: Limit) -> float:
-        delta = limit.budget.delta
+        delta = float(limit.budget.delta * left)
         days = [
             Day(BITSUMS[name](users, _error(query, users, level)), query.changed * limit.days, honest)
             for query, name in zip(asked, chosen, strict=True)

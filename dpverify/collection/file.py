@@ -52,6 +52,11 @@ def read_design(path: Path) -> Design:
         budgets.append((Budget(table["epsilon"], table["delta"]), table.get("days", 1)))
     queries = []
     for number, table in enumerate(asked["queries"], 1):
+        if "strings" in table:
+            raise ValueError(
+                f"query {number} must have bits, levels or buckets: strings of an open domain are reported locally "
+                "(`dpverify rappor`), and no account of shuffled messages holds for local ones in the same manifest."
+            )
         _check(f"query {number}", table, _QUERY)
         queries.append(Query(**table))
     return design(queries, budgets, users=asked["users"], honest=asked.get("honest"))

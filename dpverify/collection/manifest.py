@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -20,21 +20,23 @@ from typing import Any
 from flint import arb
 
 from dpverify.claims.registry import claims_named, mechanism_claims_of
+from dpverify.collection.query import Asked
 from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
 from dpverify.collection.tables import BITS
 from dpverify.digits import rounded_up
 from dpverify.files import replaced
 from dpverify.formulas.contexts import upper_float
-from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, exact_number
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, ThreatModel, exact_number
 from dpverify.planning.account import account
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
+from protocols.validation import check_integer
 
-__all__ = ["FORMAT", "VERSION", "Manifest", "manifest", "protocol_in"]
+__all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in", "recomputed"]
 
 FORMAT = "dpverify manifest"
 VERSION = 1
-_SHARE = Fraction(1, 1000)
+SHARE = Fraction(1, 1000)
 """Of delta, what clients may cost where they cost anything."""
 _MOST = 600
 """The largest epsilon whose exponential is computed."""
@@ -65,10 +67,15 @@ class Manifest:
         return found
 
     @property
-    def guarantee(self) -> dict[str, Any]:
-        """The guarantee of everything together, and what it was before clients were charged."""
-        found: dict[str, Any] = self.content["guarantee"]
+    def guarantees(self) -> list[dict[str, Any]]:
+        """What holds of everything together for each number of days, in rising order, clients charged."""
+        found: list[dict[str, Any]] = self.content["guarantees"]
         return found
+
+    @property
+    def guarantee(self) -> dict[str, Any]:
+        """The first of the guarantees: that of the fewest days."""
+        return self.guarantees[0]
 
     def write(self, path: str | Path) -> str:
         """Write it to a file that is whole, or not there, and return its hash."""
@@ -77,17 +84,25 @@ class Manifest:
         return self.hash
 
 
-def manifest(queries: Sequence[Any], *, delta: Number) -> Manifest:
+def manifest(
+    queries: Sequence[Any],
+    *,
+    delta: Number | Mapping[int, Number],
+    certificates: Mapping[int, Mapping[str, str]] | None = None,
+) -> Manifest:
     """Make the manifest of some queries to the same users, with the exact account of all of them together.
 
     Parameters
     ----------
-    queries : sequence of (name, protocol), (name, protocol, instances) or (name, protocol, instances, honest)
+    queries : sequence of Asked, (name, protocol), (name, protocol, instances) or (name, protocol, instances, honest)
         Each name once. Protocols: rr, nb, poisson, 3nb, pure, histograms and selections, vector sums with strata, and
         among themselves local-rr, labels and RAPPOR. Instances and honest users are those of `dpverify.account`.
-    delta : int, float, str, Decimal or Fraction
+    delta : int, float, str, Decimal or Fraction; or a dict from numbers of days to these
         In [0, 1): of everything together, what clients cost included; 0 where they cost nothing. A decimal is taken as
-        it is, another number as its float prints.
+        it is, another number as its float prints. For several numbers of days, such as `{1: "1e-8", 365: "1e-8"}`, all
+        queries are asked once a day, and each number has its own guarantee.
+    certificates : mapping, optional
+        By number of days, the name and the SHA-256 of a file that `dpverify check` accepts, for the manifest to say.
 
     Returns
     -------
@@ -109,60 +124,91 @@ def manifest(queries: Sequence[Any], *, delta: Number) -> Manifest:
     >>> made.guarantee["delta"], made.guarantee["epsilon"] < "0.3"
     ('0.000001', True)
     """
-    names, days = _read(queries)
-    if not 0 <= exact_number("delta", delta) < 1:
-        raise ValueError(f"delta={delta} must be in [0, 1).")
-    typed = delta if isinstance(delta, (str, Decimal)) else repr(float(delta))
-    stated = Decimal(typed).normalize()
-    limit = Fraction(stated)
-    adversary = Schedule(days).threat_model
-    weights = [day.instances * randomizers(day.protocol, day.honest, adversary) for day in days]
-    cuts = sum(weight * cut_draws(day.protocol) for weight, day in zip(weights, days, strict=True))
-    recipes = None if cuts else [recipe_of(day.protocol, Fraction(0)) for day in days]
+    asked = _read(queries)
+    adversary = Schedule([each.day() for each in asked]).threat_model
+    weights = [each.changed * randomizers(each.protocol, each.honest, adversary) for each in asked]
+    cuts = sum(weight * cut_draws(each.protocol) for weight, each in zip(weights, asked, strict=True))
+    recipes = None if cuts else [recipe_of(each.protocol, Fraction(0)) for each in asked]
     free = recipes is not None and not any(recipe.charge for recipe in recipes)
-    before = limit if free else limit * (1 - _SHARE)
-    if not free and not before:
-        raise InfeasibleBudgetError(f"delta={delta} must be above 0: clients cannot draw these laws exactly.")
-    epsilon = _epsilon(days, before)
-    if not free and epsilon > _MOST:
-        raise InfeasibleBudgetError(f"epsilon={epsilon} must be at most {_MOST} where clients are charged.")
-    factor = Fraction(0) if free else Fraction(upper_float(arb(str(epsilon)).exp()))
+    by_days = delta if isinstance(delta, Mapping) else {1: delta}
+    if not by_days:
+        raise ValueError("delta={} must have one for each number of days, at least one.")
+    periods = [_Period.of(asked, days, by_days[days], free) for days in sorted(by_days)]
     if recipes is None:
         # All cut tails may cost what is left of delta, and rounding next to nothing beside them.
-        tail = (limit - before) / (limit + factor) / cuts * Fraction(99, 100)
-        recipes = [recipe_of(day.protocol, tail) for day in days]
+        tail = min(period.left / (period.limit + period.factor) / period.days for period in periods)
+        recipes = [recipe_of(each.protocol, tail / cuts * Fraction(99, 100)) for each in asked]
     charged = sum((weight * made.charge for weight, made in zip(weights, recipes, strict=True)), Fraction(0))
-    if charged >= 1 or before + factor * charged > limit * (1 - charged):
-        raise CapacityError(
-            f"delta={delta} is too small for draws of {BITS} bits: they would cost {float(factor * charged):.2g}."
-        )
-    guarantee = {
-        "epsilon": str(epsilon),
-        "delta": str(stated),
-        "adjacency": "replace-one",
-        "threat_model": adversary.value,
-        "side": "upper bound",
-        "charged": {"probability": rounded_up(charged, 3), "share_of_delta": "0" if free else str(_SHARE)},
-    }
-    listed = [_query(*each) for each in zip(names, days, recipes, strict=True)]
-    content = {"format": FORMAT, "version": VERSION, "guarantee": guarantee, "queries": listed}
+    guarantees = [period.guarantee(charged, adversary) for period in periods]
+    for guarantee in guarantees:
+        guarantee |= {"certificate": dict(certificates[guarantee["days"]])} if certificates else {}
+    listed = [_query(*each) for each in zip(asked, recipes, strict=True)]
+    content = {"format": FORMAT, "version": VERSION, "guarantees": guarantees, "queries": listed}
     return Manifest(json.dumps(content, separators=(",", ":")).encode("ascii") + b"\n")
 
 
-def _read(queries: Sequence[Any]) -> tuple[list[str], list[Day]]:
-    """Return names and days of queries, after checking them."""
+@dataclass(frozen=True)
+class _Period:
+    """Some days of all queries: what of delta clients may cost, and what holds for the rest."""
+
+    days: int
+    stated: Decimal
+    left: Fraction
+    epsilon: Decimal
+    factor: Fraction
+
+    @classmethod
+    def of(cls, asked: Sequence[Asked], days: int, delta: Number, free: bool) -> _Period:
+        check_integer("days", days, low=1)
+        if not 0 <= exact_number("delta", delta) < 1:
+            raise ValueError(f"delta={delta} must be in [0, 1).")
+        typed = delta if isinstance(delta, (str, Decimal)) else repr(float(delta))
+        stated = Decimal(typed).normalize()
+        left = Fraction(0) if free else Fraction(stated) * SHARE
+        if not free and not left:
+            raise InfeasibleBudgetError(f"delta={delta} must be above 0: clients cannot draw these laws exactly.")
+        epsilon = _epsilon([each.day(days) for each in asked], Fraction(stated) - left)
+        if not free and epsilon > _MOST:
+            raise InfeasibleBudgetError(f"epsilon={epsilon} must be at most {_MOST} where clients are charged.")
+        factor = Fraction(0) if free else Fraction(upper_float(arb(str(epsilon)).exp()))
+        return cls(days, stated, left, epsilon, factor)
+
+    @property
+    def limit(self) -> Fraction:
+        return Fraction(self.stated)
+
+    def guarantee(self, charged: Fraction, adversary: ThreatModel) -> dict[str, Any]:
+        """Return what a manifest says of them, with what is charged for a day; CapacityError if that is too much."""
+        charged *= self.days
+        if charged >= 1 or self.limit - self.left + self.factor * charged > self.limit * (1 - charged):
+            raise CapacityError(
+                f"delta={self.stated} is too small for draws of {BITS} bits: they would cost "
+                f"{float(self.factor * charged):.2g}."
+            )
+        return {
+            "days": self.days,
+            "epsilon": str(self.epsilon),
+            "delta": str(self.stated),
+            "adjacency": "replace-one",
+            "threat_model": adversary.value,
+            "side": "upper bound",
+            "charged": {"probability": rounded_up(charged, 3), "share_of_delta": str(SHARE) if self.left else "0"},
+        }
+
+
+def _read(queries: Sequence[Any]) -> list[Asked]:
+    """Return queries, after checking them."""
     if isinstance(queries, str) or not isinstance(queries, Sequence) or not queries:
         raise ValueError(f"queries={queries!r} must be a list of one or more (name, protocol, instances, honest).")
     for place, query in enumerate(queries):
-        if not isinstance(query, (tuple, list)) or not 2 <= len(query) <= 4:
+        if not isinstance(query, Asked) and (not isinstance(query, (tuple, list)) or not 2 <= len(query) <= 4):
             raise ValueError(f"queries[{place}]={query!r} must be (name, protocol, instances, honest).")
-        if not isinstance(query[0], str) or not query[0] or not query[0].isascii() or not query[0].isprintable():
-            raise ValueError(f"name={query[0]!r} must be a text of printable ASCII.")
-    names = [query[0] for query in queries]
+    asked = [query if isinstance(query, Asked) else Asked(*query) for query in queries]
+    names = [query.name for query in asked]
     for name in names:
         if names.count(name) > 1:
             raise ValueError(f"name={name!r} must be that of one query only.")
-    return names, [Day(*query[1:]) for query in queries]
+    return asked
 
 
 def _epsilon(days: list[Day], delta: Fraction) -> Decimal:
@@ -173,12 +219,13 @@ def _epsilon(days: list[Day], delta: Fraction) -> Decimal:
     return Decimal(rounded_up(found, _DIGITS))
 
 
-def _query(name: str, day: Day, recipe: Recipe) -> dict[str, Any]:
+def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
     return {
-        "name": name,
-        **_described(day.protocol),
-        "instances": day.instances,
-        "honest": day.honest,
+        "name": asked.name,
+        **_described(asked.protocol),
+        "instances": asked.instances,
+        "honest": asked.honest,
+        **({} if asked.asks == "bits" else {"asks": asked.asks}),
         "kind": recipe.kind,
         **recipe.settings,
         "tables": {key: table.to_list() for key, table in recipe.tables.items()},
@@ -210,3 +257,25 @@ def protocol_in(query: dict[str, Any]) -> Any:
     }
     floats = {field.name for field in dataclasses.fields(kind) if field.type in ("float", float)}
     return kind(**{name: float(value) if name in floats else value for name, value in values.items()})
+
+
+def asked_in(query: dict[str, Any]) -> Asked:
+    """Return a query of a manifest as it was asked."""
+    return Asked(query["name"], protocol_in(query), query["instances"], query["honest"], query.get("asks", "bits"))
+
+
+def recomputed(plan: Manifest) -> Manifest:
+    """Return the manifest that is made anew from what another one asks for.
+
+    ValueError if that is no manifest.
+    """
+    try:
+        content = plan.content
+        if (content["format"], content["version"]) != (FORMAT, VERSION):
+            raise ValueError(f"it is none of version {VERSION}")
+        said = {guarantee["days"]: guarantee for guarantee in content["guarantees"]}
+        deltas = {days: guarantee["delta"] for days, guarantee in said.items()}
+        certificates = {days: each["certificate"] for days, each in said.items() if "certificate" in each}
+        return manifest([asked_in(query) for query in content["queries"]], delta=deltas, certificates=certificates)
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"plan must be a manifest: {error}") from error

@@ -1,4 +1,7 @@
-"""One question that users are asked every day: how many sums it is, and what an error of these is of it."""
+"""One question that users are asked every day: how many sums it is, and what an error of these is of it.
+
+`Query` is what a design is asked for, `Asked` what it becomes: a protocol, and what one answer makes of its sums.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,13 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import randomized_response
 from dpverify.guarantee import InfeasibleBudgetError, Number, exact_number
+from dpverify.planning.schedules.day import Day
+from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["BITSUMS", "Query"]
+__all__ = ["BITSUMS", "Asked", "Query"]
 
 
 def _response(users: int, error: float) -> RandomizedResponse:
@@ -35,13 +40,71 @@ _LEAST = {"bits": 1, "levels": 2, "buckets": 2}
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A query as clients answer it: some instances of a protocol on a day, and what an answer makes of their inputs.
+
+    Parameters
+    ----------
+    name : str
+        Of the query: printable ASCII.
+    protocol : object
+        Of each instance.
+    instances : int
+        At least 1.
+    honest : number, optional
+        As for `dpverify.account`; kept as their number.
+    asks : {"bits", "levels", "buckets"}
+        Whether an answer is an input for each instance; one of `instances + 1` levels, of each of which but the lowest
+        it is counted whether it is reached; or one of `instances` buckets, of each of which it is counted whether it is
+        the answer. The last two are for protocols of bits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a protocol without an account, or an argument out of its range.
+    """
+
+    name: str
+    protocol: Any
+    instances: int = 1
+    honest: Any = None
+    asks: str = "bits"
+
+    def __post_init__(self) -> None:
+        _check_name(self.name)
+        check_choice("asks", self.asks, _LEAST)
+        if self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
+            raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
+        check_integer("instances", self.instances, low=2 if self.asks == "buckets" else 1)
+        object.__setattr__(self, "honest", self.day().honest)
+
+    @property
+    def changed(self) -> int:
+        """In how many instances one user's input may change in a day."""
+        return _changed(self.asks, self.instances)
+
+    def day(self, days: int = 1) -> Day:
+        """Return what so many days are for `dpverify.account`: what one user does not change costs her nothing."""
+        return Day(self.protocol, self.changed * days, self.honest)
+
+
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isascii() or not name.isprintable():
+        raise ValueError(f"name={name!r} must be a text of printable ASCII that is not empty.")
+
+
+def _changed(asks: str, sums: int) -> int:
+    return 2 if asks == "buckets" else sums
+
+
+@dataclass(frozen=True)
 class Query:
     """One question, asked of every user on every day.
 
     Parameters
     ----------
     name : str
-        Of the question; no other of a design has it.
+        Of the question, printable ASCII; no other of a design has it.
     bits : int, optional
         So many yes-or-no questions: how many users say yes to each. Her answers to all may change.
     levels : int, optional
@@ -74,8 +137,7 @@ class Query:
     bitsum: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
-            raise ValueError(f"name={self.name!r} must be a printable text that is not empty.")
+        _check_name(self.name)
         asked = [kind for kind in _LEAST if getattr(self, kind) is not None]
         if len(asked) != 1:
             raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")
@@ -99,7 +161,11 @@ class Query:
     @property
     def changed(self) -> int:
         """In how many of its sums one user's bit may change in a day."""
-        return 2 if self.kind == "buckets" else self.sums
+        return _changed(self.kind, self.sums)
+
+    def asked(self, protocol: Any, honest: int | None) -> Asked:
+        """Return it as clients answer it, with the protocol of each of its sums."""
+        return Asked(self.name, protocol, self.sums, honest, self.kind)
 
     def relative(self, users: int) -> float:
         """Return the root mean squared error, relative to all users (a mean's to its range), per user of a sum's."""

@@ -7,7 +7,7 @@ parser to be led astray. What is left are the fields, each with a largest value.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from protocols.bitsum.base import messages_by_symbol
 from protocols.rappor.response import Reports
 from protocols.shuffler import UserMessages, tagged
 
-__all__ = ["Collector", "UploadError"]
+__all__ = ["Collector", "UploadError", "from_bits", "to_bits"]
 
 
 class UploadError(ValueError):
@@ -57,6 +57,16 @@ class Collector:
         """The protocol of each query, by name, with the parameters of the manifest."""
         return {name: protocol_in(dict(query)) for name, query in self._queries.items()}
 
+    @property
+    def longest(self) -> int:
+        """The bytes of the longest upload."""
+        return max(len(begin) + self._sizes[name] for begin, name in self._begins.items())
+
+    def begin(self, name: str) -> bytes:
+        """Return what all uploads to a query begin with, before their payload."""
+        self._query(name)
+        return next(begin for begin, known in self._begins.items() if known == name)
+
     def parse(self, upload: bytes) -> tuple[str, NDArray[np.int64]]:
         """Return the query's name and the fields of one upload; UploadError if no client can have sent it."""
         if not isinstance(upload, bytes):
@@ -71,8 +81,7 @@ class Collector:
 
         UploadError if no client can have sent one; ValueError for an unknown query.
         """
-        query = self._query(name)
-        begin = next(begin for begin, known in self._begins.items() if known == name)
+        query, begin = self._query(name), self.begin(name)
         length = len(begin) + self._sizes[name]
         for place, upload in enumerate(uploads):
             if len(upload) != length or not upload.startswith(begin):
@@ -109,17 +118,36 @@ class Collector:
         return self._queries[name]
 
 
+def _columns(widths: Sequence[int]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.int64]]]:
+    """Yield the fields of each width, the places of their bits, and what these are shifted by."""
+    each = np.array(widths, dtype=np.intp)
+    starts = np.cumsum(each) - each
+    for width in sorted(set(widths) - {0}):
+        columns = np.flatnonzero(each == width)
+        yield columns, starts[columns][:, np.newaxis] + np.arange(width), np.arange(width, dtype=np.int64)[::-1]
+
+
+def from_bits(bits: NDArray[np.uint8], widths: Sequence[int]) -> NDArray[np.int64]:
+    """Return fields of so many bits each, shape (rows, fields), from rows of bits, whatever else is in these."""
+    found = np.zeros((len(bits), len(widths)), dtype=np.int64)
+    for columns, places, shifts in _columns(widths):
+        found[:, columns] = bits[:, places] @ (1 << shifts)
+    return found
+
+
+def to_bits(fields: NDArray[np.int64], widths: Sequence[int]) -> NDArray[np.uint8]:
+    """Return the bits of fields, shape (rows, bits): what `from_bits` reads."""
+    found = np.zeros((len(fields), sum(widths)), dtype=np.uint8)
+    for columns, places, shifts in _columns(widths):
+        found[:, places] = fields[:, columns, np.newaxis] >> shifts & 1
+    return found
+
+
 def _unpacked(raw: NDArray[np.uint8], most: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return fields and the largest value of each; where the last bits of a row are not all 0, more than that."""
-    bits = np.unpackbits(raw, axis=1)
-    widths = np.array([each.bit_length() for each in most])
-    starts = np.cumsum(widths) - widths
-    found = np.zeros((len(raw), len(most)), dtype=np.int64)
-    for width in set(widths.tolist()) - {0}:
-        columns = np.flatnonzero(widths == width)
-        places = starts[columns][:, np.newaxis] + np.arange(width)
-        found[:, columns] = bits[:, places] @ (1 << np.arange(width, dtype=np.int64)[::-1])
-    padded = bits[:, int(widths.sum()) :].any(axis=1)
+    bits, widths = np.unpackbits(raw, axis=1), [each.bit_length() for each in most]
+    found = from_bits(bits, widths)
+    padded = bits[:, sum(widths) :].any(axis=1)
     limits = np.array(most, dtype=np.int64)
     found[padded, 0] = limits[0] + 1
     return found, limits

@@ -1,1 +1,1 @@
-"""The interactive planner: a page on this machine whose curves are the engine's."""
+"""What is served on this machine: the interactive planner, a page with the engine's curves, and what takes uploads."""

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import json
-import os
 import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
@@ -19,18 +17,17 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from dpverify.serve.ahead import Move, ahead, opening
+from dpverify.serve.connections import HOST, configured, listening
 from dpverify.serve.desk import Desk, workers
 from dpverify.serve.lines import python_lines, shell_lines
 from dpverify.serve.pieces import Piece, pieces, streamed
 from dpverify.serve.state import BadState, State, controls
 from dpverify.shown import plain
 
-__all__ = ["HOST", "Guard", "application", "listening", "run"]
+__all__ = ["Guard", "application", "run"]
 
-HOST = "127.0.0.1"
 _STATIC = Path(__file__).parent / "static"
 _FILES = {
     "/": (_STATIC / "page.html", "text/html"),
@@ -45,9 +42,6 @@ _ASKED_BY = b"x-dpverify"
 _MOST_PAGES = 16
 """So many pages are answered at a time."""
 _MOST_CONNECTIONS = 48
-"""Where there are more, the one that has kept us waiting for its request the longest is closed."""
-_PATIENCE = 5.0
-"""Seconds that a whole request may take to arrive, which uvicorn waits for without end."""
 _EMPTY_STYLE = "'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU='"
 """Of no text: plotly adds an empty style sheet, and rules to that by script."""
 _HEADERS = {
@@ -210,32 +204,6 @@ def application(planner: _Planner, port: int) -> ASGIApp:
     return Guard(Starlette(routes=routes), port)
 
 
-def listening(port: int) -> socket.socket:
-    """Return a socket that listens on this machine only.
-
-    Parameters
-    ----------
-    port : int
-        0 for any that is free.
-
-    Raises
-    ------
-    ValueError
-        If it cannot be had.
-    """
-    found = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    try:
-        if os.name == "posix":  # elsewhere it would let two servers have the same port
-            found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        found.bind((HOST, port))
-        found.listen(64)
-    except OSError as error:
-        found.close()
-        reason = "is in use" if error.errno == errno.EADDRINUSE else f"cannot be had ({error.strerror})"
-        raise ValueError(f"port={port} must be a free one, but it {reason}; 0 takes any that is free.") from None
-    return found
-
-
 def run(port: int, ready: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C.
 
@@ -255,48 +223,9 @@ def run(port: int, ready: Callable[[str], None]) -> None:
         port = listener.getsockname()[1]
         desk = Desk(workers())
         planner = _Planner(desk)
-        config = uvicorn.Config(
-            application(planner, port),
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            ws="none",
-            lifespan="off",
-            limit_concurrency=_MOST_CONNECTIONS + 16,
-            timeout_graceful_shutdown=1,
-            http=_Connection,
-        )
+        config = configured(application(planner, port), _MOST_CONNECTIONS)
         with suppress(KeyboardInterrupt):  # that is how one ends it
             asyncio.run(_served(_Server(config, desk), listener, planner, lambda: ready(f"http://{HOST}:{port}/")))
-
-
-class _Connection(H11Protocol):
-    """Closes connections on which no request comes: many of them would leave no place for others."""
-
-    waiting_since: float
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self.waiting_since = self.loop.time()
-        self._look()
-        idle = [one for one in self.connections if isinstance(one, _Connection) and one is not self and one.waits]
-        if len(self.connections) > _MOST_CONNECTIONS and idle:
-            min(idle, key=lambda one: one.waiting_since).transport.close()
-
-    @property
-    def waits(self) -> bool:
-        """Whether no request is being answered, and the connection is open."""
-        return not self.transport.is_closing() and (self.cycle is None or self.cycle.response_complete)
-
-    def on_response_complete(self) -> None:
-        self.waiting_since = self.loop.time()
-        super().on_response_complete()
-
-    def _look(self) -> None:
-        if self.waits and self.loop.time() - self.waiting_since >= _PATIENCE:
-            self.transport.close()
-        elif not self.transport.is_closing():
-            self.loop.call_later(_PATIENCE / 4.0, self._look)
 
 
 class _Server(uvicorn.Server):

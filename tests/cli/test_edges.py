@@ -87,6 +87,9 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
                 "theorems",
                 "report",
                 "serve",
+                "collect",
+                "release",
+                "aggregate",
                 "spend",
                 "spent",
             )

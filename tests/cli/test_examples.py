@@ -42,6 +42,11 @@ ONLY_READ = {
     *("serve", "demo", "reproduce", "report", "theorems", "theorems check", "plan", "front", "means", "crowd"),
     *("least users", "classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure"),
     "audit local-rr",
+    "audit client",
+    "collect",
+    "release",
+    "aggregate",
+    "rehearse",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
 

@@ -25,11 +25,8 @@ class Simulated:
 
     def uploads(self, values: Sequence[Any], rng: np.random.Generator) -> list[bytes]:
         """Return an upload for each user."""
-        size, found = 16 * draws(self.query), []
-        for value in values:
-            self.client._sent.clear()  # another user
-            found.append(self.client.upload("q", value, entropy=rng.bytes(size)))
-        return found
+        size = 16 * draws(self.query)
+        return [self.client.another().upload("q", value, entropy=rng.bytes(size)) for value in values]
 
     def views(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[np.float64]:
         """Return what so many runs publish, and the counts of their views: rows for an audit."""

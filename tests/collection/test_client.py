@@ -15,6 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 import dpverify
+from dpverify.audit.clients.vectors import wrong
 from dpverify.audit.running.target import Target
 from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.collection.client import Client, Refused, draws, header, largest
@@ -26,7 +27,7 @@ from protocols.rappor.response import Rappor
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.collection.simulated import Simulated
-from tests.collection.vectors import FOLDER, QUERIES, made, text, vectors, wrong
+from tests.collection.vectors import FOLDER, QUERIES, made, text, vectors
 
 ROOT = Path(__file__).resolve().parents[2]
 TRIALS = 4_000
@@ -118,7 +119,8 @@ def test_uploads_are_as_long_as_the_query_says_whatever_is_held(name: str) -> No
     for drawn in (b"\0", b"\xff"):  # the least and the most that can be drawn
         client = Client(plan.data, plan.hash)
         held = {"bloom": "x", "vector": ["1"] * 5}.get(query["kind"], 1)
-        held = held if query["instances"] == 1 or query["kind"] == "bloom" else [held] * query["instances"]
+        single = query["instances"] == 1 or query["kind"] == "bloom" or "asks" in query
+        held = held if single else [held] * query["instances"]
         upload = client.upload(name, held, entropy=16 * draws(query) * drawn)
         assert (len(upload), upload[: len(begin)]) == (len(begin) + size, begin)
 

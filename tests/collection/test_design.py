@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import json
 import math
+from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from dpverify.collection.design import Design, design
+from dpverify.collection.manifest import asked_in
 from dpverify.collection.query import Query
 from dpverify.planning.account import account
 from dpverify.planning.certificate import checker
@@ -83,6 +88,25 @@ def test_the_budget_that_binds_is_nearly_spent() -> None:
         assert [limit.binds for limit in found.limits].index(True) == binds
         limit = found.limits[binds]
         assert 1.0 - 2e-3 < limit.guarantee.epsilon / limit.budget.epsilon <= 1.0
+
+
+def test_a_manifest_keeps_every_budget_with_clients_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
+    asked = [Query("a", bits=2), Query("b", buckets=7, bitsum="poisson"), Query("c", levels=3)]
+    found = design(asked, [(("1", "1e-3"), 1), (("1.5", "1e-3"), 4)], users=60, honest=50)
+    made = found.write(tmp_path / "plan.json", certified=True)
+    assert (tmp_path / "plan.json").read_bytes() == made.data
+    assert [asked_in(query) for query in made.content["queries"]] == found.asked
+    for limit, said in zip(found.limits, made.guarantees, strict=True):
+        assert (said["days"], Fraction(said["delta"])) == (limit.days, Fraction(1, 1000))
+        assert Fraction(said["epsilon"]) <= limit.budget.exact_epsilon
+        proof = (tmp_path / said["certificate"]["file"]).read_bytes()
+        assert hashlib.sha256(proof).hexdigest() == said["certificate"]["sha256"]
+        shown = json.loads(proof)
+        assert checker.checked(shown).startswith("Accepted")
+        # Of the laws, for what clients leave of delta.
+        assert Fraction(shown["delta"]) == Fraction(999, 10**6)
+        assert abs(float(shown["epsilon"]) / float(said["epsilon"]) - 1) < 0.02
 
 
 def test_a_certificate_is_of_a_budget(monkeypatch: pytest.MonkeyPatch) -> None:

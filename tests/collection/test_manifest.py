@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from flint import arb, ctx
 
-from dpverify.collection.manifest import Manifest, manifest, protocol_in
+from dpverify.collection.manifest import Manifest, asked_in, manifest
+from dpverify.collection.query import Asked
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError
 from dpverify.planning.account import account
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, RandomizedResponse
@@ -69,6 +70,27 @@ def charge_of(thresholds: list[str]) -> Callable[[Callable[[int], arb]], arb]:
     return least
 
 
+def test_several_days_are_charged_and_accounted_each() -> None:
+    """Of a query of buckets two sums a day are all that a user changes, and all that her clients cost."""
+    asked = [
+        ("bits", RandomizedResponse(2_000, 0.1), 3, 1_800),
+        Asked("words", Poisson(2_000, 90.0), 40, None, "buckets"),
+    ]
+    plan = manifest(asked, delta={30: "1e-5", 1: "1e-6"})
+    for said, days, delta in zip(plan.guarantees, (1, 30), ("1e-6", "1e-5"), strict=True):
+        before = Fraction(delta) * Fraction(999, 1000)
+        runs = [(RandomizedResponse(2_000, 0.1), 3 * days, 1_800), (Poisson(2_000, 90.0), 2 * days)]
+        alone, epsilon = account(runs, delta=before).epsilon.upper, Fraction(said["epsilon"])
+        assert said["days"] == days
+        assert 0 <= epsilon - Fraction(alone) < Fraction(1, 10**7)
+        noise = charge_of(plan.content["queries"][1]["tables"]["noise"])
+        stated, factor = Fraction(said["charged"]["probability"]), Fraction(math.exp(epsilon))
+        assert (before + factor * stated) / (1 - stated) <= Fraction(delta)
+        with ctx.workprec(768):
+            needed = days * 2_000 * 2 * noise(lambda k: poisson_mass(Fraction(90, 2_000), k))
+            assert exact(stated) / 2 < needed <= exact(stated)
+
+
 def test_what_costs_nothing_is_charged_nothing() -> None:
     plan = manifest(DAY[:1], delta="1e-6")
     assert plan.guarantee["charged"] == {"probability": "0", "share_of_delta": "0"}
@@ -84,8 +106,8 @@ def test_what_costs_nothing_is_charged_nothing() -> None:
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
     (query,) = made(name).content["queries"]
-    assert protocol_in(query) == QUERIES[name][0]
-    assert query["protocol"] == name
+    assert asked_in(query) == Asked(name, *QUERIES[name])
+    assert query["protocol"] == {"levels": "rr", "buckets": "poisson"}.get(name, name)
 
 
 def test_parameters_are_exact_decimals() -> None:
@@ -111,6 +133,15 @@ def test_what_cannot_be_collected_is_refused() -> None:
     for queries in ([], "rr", [one], [("a",)], [("", one)], [("é", one)], [("a", one), ("a", one)]):
         with pytest.raises(ValueError, match=r"^(queries|name).* must .*\.$"):
             manifest(queries, delta="1e-6")
+    with refused("asks"):
+        Asked("a", one, 2, None, "bit")
+    with refused("protocol", TypeError):
+        Asked("a", LabelRandomizedResponse(3, 1.0), 2, None, "levels")
+    with refused("instances"):
+        Asked("a", one, 1, None, "buckets")
+    for delta in ({}, {0: "1e-6"}):
+        with pytest.raises(ValueError, match=r"^(delta|days)=.* must .*\.$"):
+            manifest([("a", one)], delta=delta)
     for delta in (1, -1e-9):
         with refused("delta"):
             manifest([("a", one)], delta=delta)

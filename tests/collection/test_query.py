@@ -8,6 +8,8 @@ import math
 import numpy as np
 import pytest
 
+from dpverify.collection.client import Client
+from dpverify.collection.manifest import manifest
 from dpverify.collection.query import BITSUMS, Query
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.poisson import Poisson
@@ -31,6 +33,16 @@ def test_what_one_user_may_change_is_counted_by_all_pairs_of_answers(query: Quer
     bits = [sent(query, answer) for answer in range(size)]
     assert {len(each) for each in bits} == {query.sums}
     assert max(sum(map(int.__ne__, a, b)) for a, b in itertools.product(bits, bits)) == query.changed
+
+
+@pytest.mark.parametrize("query", [Query("q", levels=2), Query("q", levels=5), Query("q", buckets=6)])
+def test_a_client_sends_these_bits(query: Query) -> None:
+    """Levels are numbered from 1, as in a rating from 1 to 5; a draw of 0 flips nothing."""
+    plan = manifest([query.asked(RandomizedResponse(9, 0.3), None)], delta="0.1")
+    for answer in range(query.levels or query.buckets or 0):
+        held = answer + int(query.kind == "levels")
+        upload = Client(plan.data, plan.hash).upload("q", held, entropy=bytes(16 * query.sums))
+        assert upload[-1] == int("".join(map(str, sent(query, answer))).ljust(8, "0"), 2)
 
 
 @pytest.mark.parametrize("levels", [2, 3, 5])
@@ -88,6 +100,7 @@ def test_more_than_randomized_response_can_err_is_refused() -> None:
         ({"bits": 1, "bitsum": "3nb"}, "bitsum"),
         ({"bits": 1, "name": " "}, "name"),
         ({"bits": 1, "name": "a\nb"}, "name"),
+        ({"bits": 1, "name": "\u00e9"}, "name"),
     ],
 )
 def test_what_is_no_query_is_refused(given: dict[str, object], argument: str) -> None:

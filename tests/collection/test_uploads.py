@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from dpverify.audit.clients.vectors import value
 from dpverify.collection.client import Client, draws, largest
 from dpverify.collection.manifest import manifest
 from dpverify.collection.uploads import Collector, UploadError
@@ -16,7 +17,7 @@ from protocols.bitsum import ThreeNB
 from protocols.rappor.response import Rappor
 from protocols.shuffler import shuffle
 from tests.collection.simulated import Simulated
-from tests.collection.vectors import QUERIES, made, value
+from tests.collection.vectors import QUERIES, made
 
 MUTATIONS = 10_000
 """Of each protocol: 10^5 in all."""

@@ -10,8 +10,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from dpverify.collection.client import Client, Refused, draws
+from dpverify.audit.clients.vectors import entropy, value, wrong
+from dpverify.collection.client import Client, Refused
 from dpverify.collection.manifest import Manifest, manifest
+from dpverify.collection.query import Asked
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
@@ -20,7 +22,7 @@ from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients" / "vectors"
-QUERIES: dict[str, tuple[Any, int]] = {
+QUERIES: dict[str, tuple[Any, ...]] = {
     "rr": (RandomizedResponse(2_000, 0.1), 9),
     "nb": (NegativeBinomial(2_000, 40.0, 0.5), 2),
     "poisson": (Poisson(2_000, 400.0), 3),
@@ -31,60 +33,15 @@ QUERIES: dict[str, tuple[Any, int]] = {
     "vector-sum": (VectorSum(2_000, 5, 3, 0.2, stratified=True, sampled=2), 1),
     "local-rr": (LocalRandomizedResponse(2_000, 0.1), 3),
     "labels": (LabelRandomizedResponse(6, 1.0), 1),
+    "levels": (RandomizedResponse(2_000, 0.1), 4, None, "levels"),
+    "buckets": (Poisson(2_000, 400.0), 6, None, "buckets"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
-TEXTS = ("", "red", "e\u0301", "\u00e9", "\U0001f680" * 40, "a" * 128, "__proto__")
-DECIMALS = ("0", "1", "0.5", "1." + "0" * 40, "0." + "3" * 40, "0." + "0" * 39 + "1", "0." + "9" * 40, "0.1", "0.7")
-FLOATS = (0, 1, 0.5, 0.1, 1 / 3, 2**-75, 5e-324, 1 - 2**-53, 1e-30)
 
 
 def made(name: str) -> Manifest:
     """Return the manifest of one protocol's vectors."""
-    protocol, instances = QUERIES[name]
-    return manifest([(name, protocol, instances)], delta="1e-6")
-
-
-def entropy(query: dict[str, Any], rng: random.Random) -> bytes:
-    """Return entropy of which every second word is next to a threshold, or at an end."""
-    edges = [int(t, 16) - less for table in query["tables"].values() for t in table for less in (0, 1)]
-    edges += [0, 2**128 - 1]
-    words = [rng.choice((rng.getrandbits(128), rng.choice(edges))) for _ in range(draws(query))]
-    return b"".join(max(word, 0).to_bytes(16, "big") for word in words)
-
-
-def value(query: dict[str, Any], rng: random.Random) -> Any:
-    """Return what a user may hold."""
-    kind = query["kind"]
-    if kind == "bloom":
-        return rng.choice(TEXTS)
-    if kind == "vector":
-        answers = [
-            [rng.choice((rng.random(), rng.choice(DECIMALS), rng.choice(FLOATS))) for _ in range(sum(query["blocks"]))]
-            for _ in range(query["instances"])
-        ]
-    else:
-        most = {"report": query.get("choices"), "counts": 2, "buckets": query.get("buckets")}[kind]
-        answers = [rng.randrange(most) for _ in range(query["instances"])]
-    return answers[0] if query["instances"] == 1 else answers
-
-
-def wrong(query: dict[str, Any]) -> list[Any]:
-    """Return what no user may hold."""
-    if query["kind"] == "bloom":
-        return [7, None, "secret\ud800"]
-    ok = value(query, random.Random(0))
-    one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
-    bad = (
-        [["0.1"] * 4, [2] * 5, [-0.5] * 5, ["1e-3"] * 5, ["0." + "1" * 41] * 5]
-        if query["kind"] == "vector"
-        else [-1, 999, "1", 0.5]
-    )
-    return [
-        None,
-        many,
-        *([each] * query["instances"] if query["instances"] > 1 else each for each in bad),
-        *([one] if query["instances"] > 1 else []),
-    ]
+    return manifest([Asked(name, *QUERIES[name])], delta="1e-6")
 
 
 def calls(client: Client, name: str, asked: list[tuple[Any, bytes | None]]) -> list[dict[str, Any]]:

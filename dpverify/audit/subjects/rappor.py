@@ -168,16 +168,17 @@ def _own_reports(watch: _Watch, inputs: NDArray[Any], rng: np.random.Generator, 
 
 
 def _foreign_reports(
-    watch: _Watch, target: Target, inputs: NDArray[Any], rng: np.random.Generator
+    watch: _Watch, target: Target, inputs: NDArray[Any], rng: np.random.Generator, trials: int
 ) -> NDArray[np.int64]:
-    found = np.asarray(target.load()(str(inputs[0]), rng))
+    function, value = target.load(), str(inputs[0])
     wanted = (watch.reports, watch.protocol.bits)
-    if found.shape != wanted:
-        raise ValueError(f"returned the shape {found.shape}, but must return {wanted}: reports and bits.")
-    if not ((found == 0) | (found == 1)).all():
-        raise ValueError("returned other entries than zeros and ones.")
-    seen: NDArray[np.int64] = watch.columns(found[np.newaxis].astype(np.int64))[0]
-    return seen
+    users = function(value, rng, trials) if target.batch else [function(value, rng) for _ in range(trials)]
+    for found in map(np.asarray, users):
+        if found.shape != wanted:
+            raise ValueError(f"returned the shape {found.shape}, but must return {wanted}: reports and bits.")
+        if not ((found == 0) | (found == 1)).all():
+            raise ValueError("returned other entries than zeros and ones.")
+    return watch.columns(np.asarray(users).astype(np.int64))
 
 
 def rappor_subject(reference: PermanentResponse, *, implementation: Runnable | None = None) -> Subject:
@@ -200,6 +201,6 @@ def rappor_subject(reference: PermanentResponse, *, implementation: Runnable | N
     else:
         inner = target_of(implementation)
         name = inner.name or "target"
-        target = Target(functools.partial(_foreign_reports, watch, inner), False, (watch.width,), inner.shown)
+        target = Target(functools.partial(_foreign_reports, watch, inner), True, (watch.width,), inner.shown)
     datasets = [watch.dataset(which) for which in (0, 1)]
     return Subject(name, target, datasets, (Neighbours(0, 1), Neighbours(1, 0)), reference=reference)

@@ -1,8 +1,10 @@
-"""The command `dpverify check`: a certificate, accepted or refused."""
+"""The command `dpverify check`: a certificate, or a manifest, accepted or refused."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
+from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
@@ -11,10 +13,15 @@ import typer
 __all__ = ["register"]
 
 _CHECKERS = ("checker", "contour_checker")
+_MANIFEST = b'{"format":"dpverify manifest",'
+"""What manifests begin with."""
 
 
 def check(
-    certificate: Annotated[Path, typer.Argument(help="The file, as `dpverify account --certificate` writes it.")],
+    certificate: Annotated[
+        Path,
+        typer.Argument(help="The file, as `dpverify account --certificate` or `dpverify design --manifest` writes it."),
+    ],
 ) -> None:
     """Accept or refuse a certificate with integers alone.
 
@@ -22,17 +29,60 @@ def check(
 
     It trusts nothing of what computed it, and is one file that runs without this package, too:
     dpverify/certificates/checker.py, or contour_checker.py beside it. It exits with 0 for accepted, 1 for refused and 2
-    for what is no certificate.
+    for what is no certificate. A manifest is accepted if what clients and collectors find in it is what this version
+    makes of its queries, and no guarantee is better; it tells what is promised.
     """
     # Without what makes certificates, which takes longer to import than many take to check.
     checker, contour_checker = (importlib.import_module(f"dpverify.certificates.{name}") for name in _CHECKERS)
     along_a_contour = contour_checker.FORMAT.encode()
     try:
         with certificate.open("rb") as file:
+            if file.read(len(_MANIFEST)) == _MANIFEST:
+                raise typer.Exit(_manifest(certificate))
+            file.seek(0)
             chosen = contour_checker if along_a_contour in file.read(checker.MOST_BYTES + 1) else checker
     except OSError:
         chosen = checker
     raise typer.Exit(chosen.main(certificate))
+
+
+def _manifest(path: Path) -> int:
+    """Say what a manifest promises, and return the exit status."""
+    from dpverify.collection.client import header, largest
+    from dpverify.collection.manifest import Manifest, asked_in, recomputed
+
+    plan = Manifest(path.read_bytes())
+    try:
+        made = recomputed(plan)
+    except ValueError as reason:
+        typer.echo(f"Not a manifest: {reason}")
+        return 2
+    for said, found in zip(plan.guarantees, made.guarantees, strict=True):
+        if Decimal(found["epsilon"]) > Decimal(said["epsilon"]):
+            typer.echo(f"Refused: on {said['days']} days epsilon is {found['epsilon']}, and not {said['epsilon']}.")
+            return 1
+        proof = said.get("certificate", {"file": ""})
+        beside = path.parent / Path(proof["file"]).name
+        if beside.is_file() and hashlib.sha256(beside.read_bytes()).hexdigest() != proof["sha256"]:
+            typer.echo(f"Refused: {beside} is another certificate than that of the manifest.")
+            return 1
+    same = [{**found, "epsilon": said["epsilon"]} for said, found in zip(plan.guarantees, made.guarantees, strict=True)]
+    if made.content | {"guarantees": same} != plan.content:
+        typer.echo("Refused: this version makes other tables or settings of these queries.")
+        return 1
+    typer.echo("Accepted: if all that one user sends is replaced,")
+    for said in plan.guarantees:
+        typer.echo(f"  on any {said['days']:,} days epsilon {said['epsilon']}, delta {said['delta']}")
+    typer.echo(f"by the {plan.guarantee['threat_model']} threat model, for SHA-256 {plan.hash},")
+    for place, query in enumerate(plan.content["queries"]):
+        begin, size = header(plan.hash, place, largest(query))
+        asked = asked_in(query)
+        among = "" if asked.honest is None else f", of {asked.honest:,} honest users at least"
+        typer.echo(
+            f"  {asked.name}: {asked.asks}, {asked.instances:,} of {query['protocol']}{among}, "
+            f"{len(begin) + size:,} bytes an upload"
+        )
+    return 0
 
 
 def register(app: typer.Typer) -> None:

@@ -11,6 +11,7 @@ import typer
 from dpverify.cli.accounts.account import BucketP, Buckets, BucketShape
 from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.audits.black_box import audit_black_box
+from dpverify.cli.audits.clients import audit_the_client
 from dpverify.cli.audits.learners import classifier, decoding, user_level
 from dpverify.cli.audits.trials import (
     ClaimDelta,
@@ -42,6 +43,7 @@ audit = typer.Typer(cls=declaring("audit", lambda claims: (audit_any, {})), rich
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     audit.command("mechanism")(audit_black_box)
+    audit.command("client")(audit_the_client)
     app.add_typer(
         audit,
         name="audit",

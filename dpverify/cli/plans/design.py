@@ -21,8 +21,24 @@ def design(
     file: Annotated[
         Path, typer.Argument(help="TOML: users, honest, [[budgets]] and [[queries]]; see docs/designs.md.")
     ],
+    manifest: Annotated[
+        Path | None, typer.Option("--manifest", help="Write what clients and collectors need: see docs/collection.md.")
+    ] = None,
+    certificates: Annotated[
+        bool,
+        typer.Option("--certificates", help="Write a proof of each budget for `dpverify check`, beside the manifest."),
+    ] = False,
 ) -> None:
     """Find the noise of many queries, day after day. Budgets of a day, a month, a year are kept by all together."""
     from dpverify.collection.file import read_design
+    from dpverify.files import check_path
 
-    print_result(read_design(file))
+    if manifest is not None:
+        check_path(manifest, "--manifest", read=[file])
+    elif certificates:
+        raise ValueError("--certificates must be given with --manifest, beside which they are written.")
+    found = read_design(file)
+    print_result(found)
+    if manifest is not None:
+        made = found.write(manifest, certified=certificates)
+        typer.echo(f"{manifest}: {len(made.data):,} bytes, SHA-256 {made.hash}", err=True)

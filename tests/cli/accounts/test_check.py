@@ -8,6 +8,11 @@ from typing import Any
 import pytest
 
 from dpverify.cli import main
+from dpverify.collection.manifest import manifest
+from dpverify.collection.query import Asked
+from protocols.bitsum import Poisson, RandomizedResponse
+
+PROOF = {"file": "proof.json", "sha256": "0" * 64}
 
 
 def test_an_account_writes_a_certificate_that_the_command_checks(tmp_path: Path, capsys: Any) -> None:
@@ -60,3 +65,32 @@ def test_a_plan_and_a_ledger_write_certificates_of_what_they_print(
     assert main([*spend, "central-gaussian", "--sigma", "100", "--instances", "1"]) == 2
     assert "cannot be written" in capsys.readouterr().err
     assert not file.exists()
+
+
+def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "plan.json"
+    asked = [Asked("seen", RandomizedResponse(60, 0.25), 3, 50), Asked("word", Poisson(60, 90.0), 4, 50, "buckets")]
+    plan = manifest(asked, delta={1: "1e-3", 7: "1e-3"}, certificates={1: PROOF, 7: PROOF})
+    plan.write(file)
+    assert main(["check", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert f"for SHA-256 {plan.hash}," in shown
+    assert f"on any 7 days epsilon {plan.guarantees[1]['epsilon']}, delta 0.001" in shown
+    assert "word: buckets, 4 of poisson, of 50 honest users at least, 40 bytes an upload" in shown
+    (tmp_path / "proof.json").write_text("another")
+    assert main(["check", str(file)]) == 1
+    assert "another certificate" in capsys.readouterr().out
+    (tmp_path / "proof.json").unlink()
+    epsilon = plan.guarantee["epsilon"].encode()
+    for old, new, status, said in (
+        (epsilon, b"0.1", 1, "on 1 days epsilon is"),
+        (b'"shift":["', b'"shift":["f', 1, "other tables"),
+        (b'"instances":3', b'"instances":4', 1, "epsilon is"),
+        (b'"charged":{"probability":"', b'"charged":{"probability":"0', 1, "other tables"),
+        (b'"protocol":"rr"', b'"protocol":"none"', 2, "Not a manifest"),
+        (b'"version":1', b'"version":2', 2, "Not a manifest"),
+    ):
+        assert plan.data.count(old)
+        file.write_bytes(plan.data.replace(old, new, 1))
+        assert main(["check", str(file)]) == status
+        assert said in capsys.readouterr().out

@@ -1,0 +1,128 @@
+"""What a client is asked with its entropy given: answers next to every border, and what it must send or refuse."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dpverify.audit.clients.program import Program
+from dpverify.collection.client import Client, Refused, asked_range, draws
+from dpverify.statistics.family import AuditResult
+
+__all__ = ["entropy", "value", "vector_result", "wrong"]
+
+_SHOWN = 160
+"""Characters of an answer that a result shows."""
+TEXTS = ("", "red", "e\u0301", "\u00e9", "\U0001f680" * 40, "a" * 128, "__proto__")
+DECIMALS = ("0", "1", "0.5", "1." + "0" * 40, "0." + "3" * 40, "0." + "0" * 39 + "1", "0." + "9" * 40, "0.1", "0.7")
+FLOATS = (0, 1, 0.5, 0.1, 1 / 3, 2**-75, 5e-324, 1 - 2**-53, 1e-30)
+
+
+def entropy(query: Mapping[str, Any], rng: random.Random) -> bytes:
+    """Return entropy of which every second word is next to a threshold, or at an end."""
+    edges = [int(t, 16) - less for table in query["tables"].values() for t in table for less in (0, 1)]
+    edges += [0, 2**128 - 1]
+    words = [rng.choice((rng.getrandbits(128), rng.choice(edges))) for _ in range(draws(query))]
+    return b"".join(max(word, 0).to_bytes(16, "big") for word in words)
+
+
+def value(query: Mapping[str, Any], rng: random.Random) -> Any:
+    """Return what a user may hold."""
+    kind = query["kind"]
+    if kind == "bloom":
+        return rng.choice(TEXTS)
+    if "asks" in query:
+        return rng.randint(*asked_range(query))
+    answers: list[Any]
+    if kind == "vector":
+        answers = [
+            [rng.choice((rng.random(), rng.choice(DECIMALS), rng.choice(FLOATS))) for _ in range(sum(query["blocks"]))]
+            for _ in range(query["instances"])
+        ]
+    else:
+        most = query.get("choices", query.get("buckets", 2))
+        answers = [rng.randrange(most) for _ in range(query["instances"])]
+    return answers[0] if query["instances"] == 1 else answers
+
+
+def wrong(query: Mapping[str, Any]) -> list[Any]:
+    """Return what no user may hold."""
+    if query["kind"] == "bloom":
+        return [7, None, "secret\ud800"]
+    if "asks" in query:
+        least, most = asked_range(query)
+        return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]
+    ok = value(query, random.Random(0))
+    one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
+    if query["kind"] == "vector":
+        size = sum(query["blocks"])
+        bad: list[Any] = [["0.1"] * (size - 1), *([each] * size for each in (2, -0.5, "1e-3", "0." + "1" * 41))]
+    else:
+        bad = [-1, max(999, query.get("choices", 0), query.get("buckets", 0)), "1", 0.5]
+    return [
+        None,
+        many,
+        *([each] * query["instances"] if query["instances"] > 1 else each for each in bad),
+        *([one] if query["instances"] > 1 else []),
+    ]
+
+
+def _asked(data: bytes, hash: str, query: Mapping[str, Any], count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield lines for a program, each with the `reply` of the client in Python."""
+    rng = random.Random(f"{query['name']} {seed}")
+    again = min(4, query["reports"] + 1) if query["kind"] == "bloom" else 2  # the second time it was answered
+    users = [[(value(query, rng), entropy(query, rng))] * again for _ in range(count)]
+    users += [[(held, entropy(query, rng))] for held in wrong(query)]
+    users.append([(value(query, rng), b"\0" * 15)])
+    first = Client(data, hash)
+    for user in users:
+        client = first.another()
+        for held, drawn in user:
+            line = {"query": query["name"], "value": held, "entropy": drawn.hex(), "memory": client.memory}
+            try:
+                reply: dict[str, Any] = {"upload": client.upload(query["name"], held, entropy=drawn).hex()}
+            except Refused as error:
+                reply = {"refused": str(error)}
+            yield {**line, "reply": {**reply, "memory": client.memory}}
+
+
+def vector_result(program: Program, data: bytes, query: Mapping[str, Any], count: int, seed: int) -> AuditResult:
+    """Hold what a program sends, refuses and remembers, given its entropy, against the client in Python.
+
+    The sentence of a refusal is the program's own.
+    """
+    asked = list(_asked(data, program.hash, query, count, seed))
+    wanted = [line.pop("reply") for line in asked]
+    replies = program.replies(asked)
+    wrong_ones = [at for at, reply in enumerate(replies) if not _alike(reply, wanted[at])]
+    evidence = f"all {len(asked):,} answers are those of the client in Python"
+    if wrong_ones:
+        at = wrong_ones[0]
+        held = {key: asked[at][key] for key in ("value", "entropy")}
+        evidence = (
+            f"{len(wrong_ones):,} of {len(asked):,} answers differ, the first of them {_shown(replies[at])}, and not "
+            f"{_shown(wanted[at])}, for {_shown(held)}"
+        )
+    return AuditResult(
+        f"vectors of {query['name']}",
+        0.0 if wrong_ones else 1.0,
+        len(asked),
+        "comparison",
+        evidence,
+        f"an answer that differs in any of {len(asked):,}, half of whose draws are next to a threshold",
+        1.0,
+    )
+
+
+def _alike(reply: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
+    return (
+        reply.get("upload") == wanted.get("upload")
+        and ("refused" in reply) == ("refused" in wanted)
+        and reply.get("memory") == wanted["memory"]
+    )
+
+
+def _shown(found: Mapping[str, Any]) -> str:
+    text = ", ".join(f"{key} {each!r}" for key, each in found.items())
+    return text if len(text) <= _SHOWN else text[: _SHOWN - 4] + " ..."

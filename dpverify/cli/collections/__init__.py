@@ -1,0 +1,1 @@
+"""Commands between users and estimates: collect, release, aggregate."""

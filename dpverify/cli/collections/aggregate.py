@@ -1,0 +1,69 @@
+"""The command `dpverify aggregate`: from batches to estimates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dpverify.cli.options import number
+from dpverify.cli.output import print_result
+
+__all__ = ["register"]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the application."""
+    app.command()(aggregate)
+
+
+def aggregate(
+    manifest: Annotated[Path, typer.Argument(help="The manifest that clients have answered.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Batches, folders of these, .parquet files with the columns query, instance and symbol, "
+            "or .json files of --sums."
+        ),
+    ],
+    users: Annotated[
+        int | None, typer.Option("--users", help="How many users' messages are in the .parquet files, if not one each.")
+    ] = None,
+    confidence: Annotated[float, number("--confidence", within="(0, 1)", help="Of the intervals, in {}.")] = 0.95,
+    alarm: Annotated[
+        float, number("--alarm", within="(0, 1)", help="In {}: how likely users who follow the protocols raise one.")
+    ] = 1e-6,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", help="What is spent is written here first: see `dpverify spent`.")
+    ] = None,
+    sums: Annotated[
+        Path | None, typer.Option("--sums", help="Write what was counted, to be added elsewhere, and tell nothing.")
+    ] = None,
+) -> None:
+    """Estimate from released batches, with exact intervals.
+
+    Intervals are by the exact law of the noise. An alarm, with exit status 1, tells that no users who all follow the
+    protocols send this.
+    """
+    from dpverify import files as written
+    from dpverify.collection.analysis.aggregate import aggregate as aggregated
+    from dpverify.collection.analysis.sums import Reader
+    from dpverify.collection.manifest import Manifest
+    from dpverify.spending.ledger import PrivacyLedger
+    from protocols.validation import check_file
+
+    for path in (manifest, *(path for path in files if not path.is_dir())):
+        check_file("path", path, "a file of a collection")
+    if sums is not None:
+        written.check_path(sums, "--sums", (".json",), read=[manifest, *files])
+    plan = Manifest(manifest.read_bytes())
+    found = Reader(plan.data, plan.hash).files(files, users)
+    if sums is not None:
+        written.write_text(found.to_json(), sums)
+        return
+    paid_from = None if ledger is None else PrivacyLedger(ledger)
+    made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from)
+    print_result(made)
+    if made.alarms:
+        raise typer.Exit(1)

@@ -1,0 +1,85 @@
+"""The commands `dpverify collect` and `dpverify release`: uploads taken once, and released as a shuffled batch."""
+
+from __future__ import annotations
+
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from dpverify.cli.options import integer
+from dpverify.optional import needing
+
+if TYPE_CHECKING:
+    from dpverify.collection.store import Store
+
+__all__ = ["register"]
+
+ManifestFile = Annotated[Path, typer.Argument(metavar="MANIFEST", help="The file that clients read.")]
+Hash = Annotated[str, typer.Option("--hash", help="Its SHA-256, from where clients have it from.")]
+Folder = Annotated[Path, typer.Option("--store", help="The batch's folder, which has its name; a new one is made.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the application."""
+    app.command()(collect)
+    app.command()(release)
+
+
+def _opened(manifest: Path, hash: str, folder: Path) -> Store:
+    from dpverify.collection.store import Store
+    from protocols.validation import check_file
+
+    check_file("manifest", manifest, "a manifest")
+    return Store(folder, manifest.read_bytes(), hash)
+
+
+def collect(
+    manifest: ManifestFile,
+    hash: Hash,
+    folder: Folder,
+    port: Annotated[int, integer(within="[0, 65535]", help="On this machine only; 0 takes any that is free.")] = 8572,
+) -> None:
+    """Take the uploads of one batch over HTTP, each once. Ctrl-C ends it.
+
+    PUT /uploads/BATCH/KEY, where the key is 128 random bits as 32 digits and letters, chosen by the client: whoever is
+    not sure that an upload arrived sends it again with the same key. Nothing about who sent it, or when, is stored. An
+    answer of 204 is given when it is on the disk.
+
+    It is one operator's part: it sees addresses and uploads together, and takes any number of uploads from anybody. In
+    production a relay of another operator stands before it (Oblivious HTTP), and tokens tell users.
+    """
+    with needing("The service"):
+        from dpverify.serve.uploads import run
+
+    with closing(_opened(manifest, hash, folder)) as store:
+        run(store, port, lambda address: typer.echo(f"{address} (Ctrl-C ends it)"))
+
+
+def release(
+    manifest: ManifestFile,
+    query: Annotated[str, typer.Argument(help="Its name.")],
+    hash: Hash,
+    folder: Folder,
+    least: Annotated[
+        int | None,
+        integer(
+            within="[1, inf)",
+            help="From so many uploads on, not fewer than are accounted for as honest; by default all users'.",
+        ),
+    ] = None,
+    memory: Annotated[
+        int, integer(within="[1048576, inf)", help="Bytes for the messages that are put in order at a time.")
+    ] = 1 << 28,
+) -> None:
+    """Release a query's batch, shuffled, and delete its uploads.
+
+    There is one file for each instance, in STORE/released/PLACE, and no more uploads to this query are taken. It may
+    run beside `dpverify collect`; a release that was interrupted goes on where it is asked for again.
+
+    By default all users' uploads must be there. With --least N you say that among N uploads there are as many honest
+    ones as the guarantee counts on: at most the others are not.
+    """
+    with closing(_opened(manifest, hash, folder)) as store:
+        typer.echo(str(store.release(query, least=least, memory=memory)))

@@ -1,0 +1,276 @@
+"""What a batch says: estimates with intervals, and an alarm where no users who follow the protocols send such a batch.
+
+What is spent is written to a ledger before anything of the batch is looked at.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
+from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.batches import per_user
+from dpverify.collection.manifest import Manifest, asked_in
+from dpverify.collection.query import Asked
+from dpverify.collection.recipes import randomizers
+from dpverify.guarantee import ThreatModel
+from dpverify.shown import Drawn, Plain
+from dpverify.spending.ledger import PrivacyLedger
+from protocols.bitsum.negative_binomial import Estimate as Reading
+from protocols.histogram import BucketSums
+from protocols.validation import check_real
+
+__all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
+
+
+@dataclass(frozen=True)
+class Estimate(Plain):
+    """An estimate with its interval.
+
+    Parameters
+    ----------
+    query : str
+        Its name.
+    of : str
+        "bits", "levels" or "buckets".
+    instance, bucket : int or None
+        Of which run, and of which bucket; None of a mean over all levels.
+    value : float
+        Unbiased: a number of users, or a mean of levels.
+    low, high : float
+        The ends of the interval, in [0, users] or from the lowest level to the highest. Low is above high where the
+        batch contradicts every sum.
+    """
+
+    plain_as: ClassVar[str] = "query of instance bucket value low high"
+
+    query: str
+    of: str
+    instance: int | None
+    bucket: int | None
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True)
+class Alarm(Plain):
+    """What does not fit the law of users who all follow the protocols, whatever they hold.
+
+    Parameters
+    ----------
+    query : str
+        Its name.
+    reason : str
+        A sentence.
+    """
+
+    plain_as: ClassVar[str] = "query reason"
+
+    query: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Aggregate(Drawn):
+    """All that sums say.
+
+    Parameters
+    ----------
+    batches : tuple of str
+        Their names.
+    users : dict of str to int
+        By query.
+    confidence : float
+        Of each interval of bits and levels; of those of a query's buckets all together.
+    estimates : tuple of Estimate
+        By query, in the manifest's order.
+    alarms : tuple of Alarm
+        Where all users follow the protocols there is any with a probability of at most `level`.
+    level : float
+        Of all alarms together.
+    spent : float or None
+        The upper end of what the ledger has spent of epsilon, if there is a ledger.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.collections.aggregates:aggregate_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.aggregates:aggregate_bars"
+    plain_as: ClassVar[str] = "batches users confidence level alarms spent rows=estimates"
+
+    batches: tuple[str, ...]
+    users: Mapping[str, int]
+    confidence: float
+    estimates: tuple[Estimate, ...]
+    alarms: tuple[Alarm, ...]
+    level: float
+    spent: float | None
+
+    def most_frequent(self, query: str) -> tuple[Estimate, tuple[int, ...]]:
+        """Return the most frequent bucket by its estimate, and all that may be it by the intervals of all together."""
+        rows = [row for row in self.estimates if row.query == query and row.of == "buckets"]
+        if not rows:
+            raise ValueError(f"query={query!r} must be one of buckets here.")
+        least = max(row.low for row in rows)
+        return max(rows, key=lambda row: row.value), tuple(int(row.bucket or 0) for row in rows if row.high >= least)
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """A query's counts, as numbers of inputs with noise: of shape (runs, buckets), or (runs, 1)."""
+
+    asked: Asked
+    users: int
+    counts: NDArray[np.int64]
+    honest: int
+    strange: bool
+
+    @property
+    def of(self) -> str:
+        return "buckets" if isinstance(self.asked.protocol, BucketSums) else self.asked.asks
+
+    def law(self, sums: int = 1) -> SumLaw:
+        """Return the law of so many counts together."""
+        return sum_law(_bitsum(self.asked), self.users * sums)
+
+
+def _bitsum(asked: Asked) -> Any:
+    return asked.protocol.bitsum if isinstance(asked.protocol, BucketSums) else asked.protocol
+
+
+def aggregate(
+    plan: Manifest,
+    sums: Sums,
+    *,
+    confidence: float = 0.95,
+    level: float = 1e-6,
+    ledger: PrivacyLedger | None = None,
+) -> Aggregate:
+    """Return what sums say, after it was paid for.
+
+    Parameters
+    ----------
+    plan : Manifest
+        Whose queries were asked.
+    sums : Sums
+        All that came in for the queries that are told: those of bits, levels and buckets.
+    confidence : float
+        In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
+    level : float
+        In (0, 1): how likely any alarm is at most, if they do.
+    ledger : PrivacyLedger, optional
+        Where all queries are spent before anything else is done, unless the same sums were paid for before.
+
+    Returns
+    -------
+    Aggregate
+
+    Raises
+    ------
+    BudgetExceededError
+        If the ledger's budget would be exceeded: nothing is told.
+    TypeError, ValueError
+        If sums are of another manifest, are not of all instances of a query, or of fewer users than are accounted to
+        be honest; for a query without intervals, or an argument out of range.
+    """
+    check_real("confidence", confidence, low=0.0, high=1.0, low_open=True, high_open=True)
+    check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
+    if sums.manifest != plan.hash:
+        raise ValueError(f"manifest={sums.manifest} must be the hash of the manifest, {plan.hash}.")
+    queries = [query for query in plan.content["queries"] if query["name"] in sums.counts]
+    if not queries:
+        raise ValueError("sums must have a query, at least one.")
+    found = [_counted(query, sums, ThreatModel(plan.guarantee["threat_model"])) for query in queries]
+    spent = None if ledger is None else _paid(ledger, found, sums)
+    charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
+    tests = sum(each.counts.size + len(each.counts) for each in found)
+    rows, alarms = list[Estimate](), list[Alarm]()
+    for each in found:
+        rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
+        alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
+    users = {each.asked.name: each.users for each in found}
+    return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
+
+
+def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Counted:
+    """Return what sums say of a query, after checking what is public of them."""
+    asked, users, counts = asked_in(query), sums.users[query["name"]], sums.counts[query["name"]]
+    if (users != users[0]).any():
+        raise ValueError(f"sums of {asked.name} must be of all its instances, by the same users.")
+    sum_law(_bitsum(asked), 1)  # a TypeError where there is none
+    needed = randomizers(asked.protocol, asked.honest, adversary)
+    if users[0] < needed:
+        raise ValueError(f"users={users[0]} of {asked.name} must be at least the {needed} that the guarantee is for.")
+    least, most = per_user(query)
+    messages = counts.sum(axis=1)
+    strange = bool(((messages < least * users) | (messages > most * users)).any())
+    if not isinstance(asked.protocol, BucketSums):
+        counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
+    if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
+        counts = users[0] - counts
+    return _Counted(asked, int(users[0]), counts.T if asked.asks == "buckets" else counts, needed, strange)
+
+
+def _kept(level: float, charged: Fraction, each: _Counted) -> float:
+    """Return a level by the protocols' laws under which what clients draw is within `level`.
+
+    Their draws are r with `(1 - s) r <= q`, and those of an honest user cost at most all of the charge over these
+    users; beside it each report may be off by 2^-128.
+    """
+    draws = Fraction(each.users * each.counts.size)
+    off = charged * draws / each.honest
+    return max(0.0, float((1 - off) * Fraction(level) - draws / 2**128))
+
+
+def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
+    """Spend all queries, unless the very same sums were paid for before, and return what is spent."""
+    digest = hashlib.sha256(sums.to_json().encode("ascii")).hexdigest()
+    label = f"{', '.join(sums.batches) or 'sums'}: {digest}"
+    spent = ledger.spent()
+    if label not in {known for known, _ in spent.days}:
+        runs = [(each.asked.protocol, each.asked.changed, each.asked.honest) for each in found]
+        spent = ledger.spend_all(runs, label=label)
+    return spent.epsilon.upper
+
+
+def _estimates(each: _Counted, side: float) -> list[Estimate]:
+    asked, name = each.asked, each.asked.name
+    if each.of == "levels":
+        tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
+        ends = (tails.law.estimate(count), *tails.interval(count))
+        return [Estimate(name, each.of, None, None, *(1.0 + end / each.users for end in ends))]
+    tails, known, rows = Tails(each.law(), side / each.counts.shape[1]), dict[int, tuple[float, int, int]](), []
+    for (run, bucket), count in zip(np.ndindex(each.counts.shape), each.counts.ravel().tolist(), strict=True):
+        if count not in known:
+            known[count] = (tails.law.estimate(count), *tails.interval(count))
+        rows.append(Estimate(name, each.of, run, bucket if each.of == "buckets" else None, *known[count]))
+    return rows
+
+
+def _alarms(each: _Counted, side: float) -> list[str]:
+    """Return what has at each side of each count, and of all of a run together, at most a probability of `side`."""
+    found, (low, high) = list[str](), Tails(each.law(), side).possible
+    if each.users > each.asked.protocol.users:
+        found.append(f"{each.users:,} users took part, but there are {each.asked.protocol.users:,}.")
+    if each.strange:
+        found.append(f"{each.users:,} users cannot have sent so many messages, or so few.")
+    outside = each.counts[(each.counts < low) | (each.counts > high)]
+    if outside.size:
+        found.append(
+            f"{outside.size:,} of {each.counts.size:,} counts, such as {outside[0]:,}, are outside of "
+            f"[{low:,}, {high:,}], where every true sum leaves them."
+        )
+    if each.of == "buckets":  # every user is in one, so that all sums together are known
+        low, high = Tails(each.law(each.counts.shape[1]), side).between(each.users)
+        for total in each.counts.sum(axis=1):
+            if not low <= total <= high:
+                found.append(
+                    f"all buckets together have {total:,}, but {each.users:,} users leave [{low:,}, {high:,}]."
+                )
+    return found

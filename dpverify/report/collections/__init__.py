@@ -1,0 +1,1 @@
+"""Tables and figures of collections: designs, and what batches say."""

@@ -1,0 +1,74 @@
+"""What batches say as a table and a figure: estimates with their intervals, and alarms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from dpverify.report.layout import Rows
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from dpverify.collection.analysis.aggregate import Aggregate, Estimate
+
+__all__ = ["aggregate_bars", "aggregate_table"]
+
+_MOST = 10
+"""Of a query's buckets that are shown: those with the largest estimates."""
+
+
+def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
+    """Draw the intervals, each of its query's range."""
+    from dpverify.report.plots import axes_for
+
+    rows = _shown(found)
+    drawn = axes_for(axes, 6.4, 1.2 + 0.3 * len(rows))
+    places = range(len(rows), 0, -1)
+    # A mean has another scale than a count: each is drawn as a share of its query's largest end.
+    largest = {row.query: max(max(r.high, r.value) for r in rows if r.query == row.query) or 1.0 for row in rows}
+    for place, row in zip(places, rows, strict=True):
+        scale = largest[row.query]
+        drawn.plot([row.low / scale, row.high / scale], [place, place], color="C0", solid_capstyle="butt")
+        drawn.plot([row.value / scale], [place], "o", color="C0")
+    drawn.set_yticks(list(places), [_name(row) for row in rows])
+    drawn.set_xlabel("share of the largest of the query")
+    drawn.set_title(_title(found))
+    return drawn
+
+
+def _title(found: Aggregate) -> str:
+    return f"{', '.join(found.batches) or 'sums'}: {max(found.users.values()):,} users"
+
+
+def _name(row: Estimate) -> str:
+    place = row.instance if row.bucket is None else row.bucket
+    return row.query if place is None else f"{row.query} {place}"
+
+
+def _shown(found: Aggregate) -> list[Estimate]:
+    rows = []
+    for name in found.users:
+        of = [row for row in found.estimates if row.query == name]
+        buckets = of[0].of == "buckets"
+        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if buckets else of
+    return rows
+
+
+def aggregate_table(found: Aggregate) -> RenderableType:
+    """Return a row for each estimate, of buckets the largest ones, and a line for each alarm."""
+    rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
+    for row in _shown(found):
+        digits = 4 if row.of == "levels" else 0
+        rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
+    lines = [f"{found.confidence:.4g} confidence: of each interval, and of a query's buckets of all together."]
+    for name in dict.fromkeys(row.query for row in found.estimates if row.of == "buckets"):
+        first, others = found.most_frequent(name)
+        lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")
+    if found.spent is not None:
+        lines.append(f"The ledger has spent epsilon {found.spent:.6g} with this.")
+    said = [f"ALARM, {alarm.query}: {alarm.reason}" for alarm in found.alarms]
+    said = said or [f"No alarm, which users who follow the protocols raise with at most {found.level:g}."]
+    return Group(Text(_title(found), style="bold"), rows, *map(Text, [*lines, *said]))

@@ -1,0 +1,36 @@
+"""A program that fails, hangs or says something else ends an audit with a sentence."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from dpverify.audit.clients.conformance import audit_client
+from dpverify.audit.running.target import TargetError
+from dpverify.collection.manifest import manifest
+from protocols.bitsum import RandomizedResponse
+from tests.audit.clients.test_conformance import audited, said
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        (said("crash"), "ended with 1: RuntimeError: out of luck"),
+        (said("silent"), "but must write a JSON object"),
+        ("no_such_program_anywhere", "cannot be run"),
+        (f"{sys.executable} -c pass", "wrote 0 lines, but must write"),
+    ],
+)
+def test_a_program_that_fails_is_told_in_a_sentence(command: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(TargetError, match="client=") as raised:
+        audited(tmp_path, command, [("bits", RandomizedResponse(2_000, 0.25), 10)])
+    assert message in str(raised.value)
+
+
+def test_a_program_that_hangs_is_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "plan.json"
+    hash = manifest([("bits", RandomizedResponse(2_000, 0.25), 10)], delta="1e-6").write(path)
+    with pytest.raises(TargetError, match=r"took over 0\.5 seconds"):
+        audit_client(f"{sys.executable} -c 'import time; time.sleep(9)'", path, hash, timeout=0.5)

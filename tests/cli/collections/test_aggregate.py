@@ -1,0 +1,49 @@
+"""The command `aggregate`: batches in, estimates out, after they were paid for; an alarm has status 1."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify.cli import main
+from dpverify.collection.manifest import manifest
+from dpverify.spending.ledger import PrivacyLedger
+from protocols.bitsum import RandomizedResponse
+from tests.collection.analysis.collected import write
+
+PLAN = manifest([("a", RandomizedResponse(80, 0.25), 2)], delta="1e-3")
+
+
+@pytest.fixture
+def collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    PLAN.write("plan.json")
+    ones = {"Monday": (40, 50), "Tuesday": (40, 80)}
+    for batch, sent in ones.items():
+        fields = {("a", place): np.sort(np.arange(80) < count)[:, np.newaxis] for place, count in enumerate(sent)}
+        write(PLAN, tmp_path / batch, {key: value.astype(np.int64) for key, value in fields.items()}, 80, batch)
+    return tmp_path
+
+
+def test_batches_and_their_sums_say_the_same(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    PrivacyLedger.create("ledger.jsonl", ("9", "1e-3"))
+    assert main(["aggregate", "plan.json", "Monday", "--ledger", "ledger.jsonl", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["value"] for row in found["rows"]] == [40, 60]
+    assert found["batches"] == ["Monday"]
+    assert [len(line) for line in (collection / "ledger.jsonl").read_text().splitlines()] != []
+    for place in (0, 1):
+        assert main(["aggregate", "plan.json", f"Monday/0-{place}", "--sums", f"{place}.json"]) == 0
+    assert capsys.readouterr().out == ""
+    assert main(["aggregate", "plan.json", "0.json", "1.json", "--ledger", "ledger.jsonl", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == found  # the same sums: nothing more is spent
+
+
+def test_an_alarm_has_a_status_of_its_own(collection: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["aggregate", "plan.json", "Tuesday"]) == 1
+    assert "ALARM, a: 1 of 2 counts, such as 80," in capsys.readouterr().out
+    for words in (["Monday/0-0"], ["Monday", "Monday"], ["plan.json"], ["nothing"], ["Monday", "--ledger", "none"]):
+        assert main(["aggregate", "plan.json", *words]) == 2

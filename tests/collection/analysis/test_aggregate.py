@@ -1,0 +1,175 @@
+"""Estimates say what users hold, are paid for first, and an alarm tells of what no honest users send."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from dpverify.collection.analysis.aggregate import Aggregate, aggregate
+from dpverify.collection.analysis.intervals import Tails, sum_law
+from dpverify.collection.analysis.sums import Reader, Sums
+from dpverify.collection.design import design
+from dpverify.collection.manifest import Manifest, manifest
+from dpverify.collection.query import Asked, Query
+from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
+from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse, ThreeNB
+from protocols.histogram import Histogram
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.selection import Selection
+from tests.collection.analysis.collected import messages, write
+
+USERS, PRESENT = 3_000, 2_700
+FOUND = design(
+    [Query("features", bits=3), Query("rating", levels=5), Query("words", buckets=20, bitsum="poisson")],
+    [(("1", "1e-6"), 1), (("2", "1e-6"), 7)],
+    users=USERS,
+    honest=PRESENT,
+)
+PLAN = FOUND.manifest()
+FEW, THERE = 400, 360
+OTHER = manifest(
+    [
+        ("sum", NegativeBinomial(FEW, 900.0, 0.5, estimate="under"), 1, THERE),
+        ("flood", ThreeNB(FEW, 0.9, 9.0, 0.5), 1, THERE),
+        ("places", Histogram(Poisson(FEW, 900.0, estimate="under"), 4), 2, THERE),
+        ("best", Selection(Poisson(FEW, 900.0, estimate="under"), 4), 1, THERE),
+    ],
+    delta="1e-3",
+)
+
+
+def made(plan: Manifest, counts: Mapping[str, NDArray[np.int64]], users: int = PRESENT) -> Sums:
+    """Return sums with these counts by query, shape (instances, symbols)."""
+    there = {name: np.full(len(each), users) for name, each in counts.items()}
+    return Sums(plan.hash, there, counts)
+
+
+def drawn(plan: Manifest, ones: Mapping[str, list[int]], rng: np.random.Generator, users: int = PRESENT) -> Sums:
+    """Return the sums of one batch by the protocols' laws, where so many users have a one in each instance."""
+    found = {}
+    for name, protocol in {each.name: each.protocol for each in FOUND.asked}.items():
+        if name in ones:
+            found[name] = protocol.sample_view(np.array(ones[name]), rng, participants=users)
+    return made(plan, found, users)
+
+
+TRUE = {"features": [0, 27, 2_000], "rating": [2_700, 2_000, 1_500, 100], "words": [700, 2_000] + [0] * 18}
+
+
+def right(found: Aggregate) -> list[bool]:
+    """Return of which rows the interval holds the truth."""
+    held = dict.fromkeys(found.estimates)
+    for row in held:
+        place = row.instance if row.bucket is None else row.bucket
+        true = 1 + sum(TRUE["rating"]) / PRESENT if place is None else TRUE[row.query][place]
+        held[row] = row.low <= true <= row.high
+    return [bool(each) for each in held.values()]
+
+
+def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
+    rng, runs = np.random.default_rng(1), 30
+    found = [aggregate(PLAN, drawn(PLAN, TRUE, rng)) for _ in range(runs)]
+    assert [run.alarms for run in found] == [()] * runs
+    seen = np.array([right(run) for run in found])
+    # Features and a mean at .95 each; of 20 words all at once. So many runs, 6 sigma below.
+    least = 0.95 - 6 * np.sqrt(0.95 * 0.05 / runs)
+    assert (seen[:, :4].mean(axis=0) > least).all()
+    assert seen[:, 4:].all(axis=1).mean() > least
+    widths = [row.high - row.low for row in found[0].estimates]
+    for row, width in zip(found[0].estimates, widths, strict=True):
+        deviation = next(each.rmse for each in FOUND.queries if each.query.name == row.query)
+        assert width < {"rating": 0.01 * 20}.get(row.query, 2 * deviation * (2.1 if row.query == "features" else 3.4))
+    first, others = found[0].most_frequent("words")
+    assert (first.bucket, others) == (1, (1,))
+    with pytest.raises(ValueError, match="buckets"):
+        found[0].most_frequent("rating")
+
+
+def test_real_clients_batches_are_read(tmp_path: Path) -> None:
+    held = {
+        "sum": [user % 3 == 0 for user in range(THERE)],
+        "flood": [user % 2 for user in range(THERE)],
+        "places": [[user % 4, 3] for user in range(THERE)],
+        "best": [1] * THERE,
+    }
+    write(OTHER, tmp_path / "batch", messages(OTHER, held, np.random.default_rng(6)), THERE, "Monday")
+    sums = Reader(OTHER.data, OTHER.hash).files([tmp_path / "batch"])
+    found = aggregate(OTHER, sums, confidence=1 - 1e-6)
+    assert (found.alarms, found.batches, dict(found.users)) == ((), ("Monday",), dict.fromkeys(held, THERE))
+    true = [120, 180, 90, 90, 90, 90, 0, 0, 0, THERE, 0, THERE, 0, 0]
+    assert [row.low <= value <= row.high for row, value in zip(found.estimates, true, strict=True)] == [True] * 14
+    assert found.most_frequent("best")[0].bucket == 1
+    text = str(found)
+    assert "Monday: 360 users" in text
+    assert "No alarm" in text
+
+
+def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
+    rng = np.random.default_rng(2)
+    days = [drawn(PLAN, TRUE, rng) for _ in range(2)]
+    epsilon = PLAN.guarantees[0]["epsilon"]
+    ledger = PrivacyLedger.create(tmp_path / "ledger.jsonl", (epsilon, "1e-6"))
+    found = aggregate(PLAN, days[0], ledger=ledger)
+    assert found.spent is not None
+    assert 0.99 * float(epsilon) < found.spent <= float(epsilon)
+    # Once more: nothing new is told, and nothing is spent. Another day is refused, whatever it holds.
+    assert aggregate(PLAN, days[0], ledger=ledger).spent == found.spent
+    with pytest.raises(BudgetExceededError):
+        aggregate(PLAN, days[1], ledger=ledger)
+    lines = (tmp_path / "ledger.jsonl").read_text()
+    with pytest.raises(ValueError, match="must be at least the 2700"):
+        aggregate(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
+    assert (tmp_path / "ledger.jsonl").read_text() == lines
+
+
+def test_an_alarm_tells_what_no_true_sum_leaves() -> None:
+    rng = np.random.default_rng(3)
+    fine = drawn(PLAN, TRUE, rng).counts
+    p = FOUND.asked[0].protocol.flip_probability
+    cheated = {
+        # Users who do not flip their ones: more than any true sum leaves by six deviations.
+        "features": np.array([[0, 0, int(PRESENT * (1 - p) + 6 * np.sqrt(PRESENT * p * (1 - p)))]] * 2).T,
+        "words": fine["words"] + np.array([[0], *[[400]] * 19]),
+    }
+    cheated["features"][:, 0] = PRESENT - cheated["features"][:, 1]
+    cheated["features"] = np.stack([fine["features"][0], fine["features"][1], cheated["features"][2]])
+    said = aggregate(PLAN, made(PLAN, {**fine, **cheated})).alarms
+    assert [alarm.query for alarm in said] == ["features", "words"]
+    assert "1 of 3 counts" in said[0].reason
+    assert "all buckets together" in said[1].reason
+    many = {name: each * 2 for name, each in fine.items()}
+    told = aggregate(PLAN, made(PLAN, many, 2 * PRESENT)).alarms
+    assert [alarm.reason for alarm in told] == ["5,400 users took part, but there are 3,000."] * 3
+    none = {**fine, "features": fine["features"] - [[1, 0]] * 3}
+    assert "cannot have sent" in aggregate(PLAN, made(PLAN, none)).alarms[0].reason
+
+
+def test_the_level_of_an_alarm_is_that_of_all_counts_together() -> None:
+    """Four counts, and one more test a run: at either side of each a tenth of a fifth, less what clients cost."""
+    protocol = RandomizedResponse(500, 0.25)
+    plan = manifest([("a", protocol, 2), ("b", protocol, 2)], delta="1e-3")
+    low, high = Tails(sum_law(protocol, 500), 0.2 / 8 / 2 * (1 - 1e-12)).possible
+    for count, told in ((low, 0), (low - 1, 1), (high, 0), (high + 1, 1)):
+        counts = {"a": np.array([[500 - count, count], [250, 250]]), "b": np.array([[250, 250]] * 2)}
+        assert len(aggregate(plan, made(plan, counts, 500), level=0.2).alarms) == told
+
+
+def test_what_cannot_be_told_is_refused() -> None:
+    fine = drawn(PLAN, TRUE, np.random.default_rng(5))
+    for sums, argument in (
+        (dataclasses.replace(fine, manifest="0" * 64), "manifest"),
+        (Sums(PLAN.hash, {}, {}), "sums"),
+        (dataclasses.replace(fine, users={**fine.users, "features": np.array([2_700, 0, 2_700])}), "sums of features"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{argument}.* must .*\.$"):
+            aggregate(PLAN, sums)
+    with pytest.raises(ValueError, match="confidence"):
+        aggregate(PLAN, fine, confidence=1.0)
+    labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.0), 1)], delta=0)
+    with pytest.raises(TypeError, match="must be of bits"):
+        aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))

@@ -1,0 +1,112 @@
+"""Intervals are those of the exact laws, by brute force, and hold every true sum as often as they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+
+from dpverify.collection.analysis import intervals
+from dpverify.collection.analysis.intervals import Tails, sum_law
+from protocols.bitsum import (
+    CentralGaussian,
+    LocalRandomizedResponse,
+    NegativeBinomial,
+    Poisson,
+    Pure,
+    RandomizedResponse,
+    ThreeNB,
+)
+from tests.refusals import refused
+
+USERS, FAR = 7, 160
+PROTOCOLS = [
+    RandomizedResponse(USERS, 0.3),
+    LocalRandomizedResponse(USERS, 0.05),
+    Poisson(USERS, 3.0),
+    Poisson(USERS, 3.0, estimate="under"),
+    NegativeBinomial(USERS, 2.5, 0.4),
+    ThreeNB(USERS, 0.5, 2.0, 0.5, 1.5),
+    Pure(USERS, 0.5, 0.2, 2.0, 0.5),
+]
+
+
+def pmf(protocol: Any, inputs: int, true: int) -> NDArray[np.float64]:
+    """Return P(X = x) at x = -FAR ... FAR, by convolutions of scipy's laws."""
+
+    def at(law: Any, sign: int = 1) -> NDArray[np.float64]:
+        return np.asarray(law.pmf(sign * np.arange(-FAR, FAR + 1)))
+
+    share = inputs / USERS
+    if isinstance(protocol, (RandomizedResponse, LocalRandomizedResponse)):
+        p = protocol.flip_probability
+        parts = [at(stats.binom(true, 1 - p)), at(stats.binom(inputs - true, p))]
+    elif isinstance(protocol, (ThreeNB, Pure)):
+        noise = stats.nbinom(protocol.shape * share, 1 - protocol.p)
+        kept = stats.binom(true, 1 - getattr(protocol, "drop_probability", 0.0))
+        parts = [at(kept), at(noise), at(noise, -1)]
+    else:
+        law = (
+            stats.poisson(protocol.mean * share)
+            if isinstance(protocol, Poisson)
+            else stats.nbinom(protocol.shape * share, 1 - protocol.p)
+        )
+        parts = [at(stats.binom(true, 1.0)), at(law, -1 if protocol.estimate == "under" else 1)]
+    found = np.zeros(2 * FAR + 1)
+    found[FAR] = 1.0
+    for part in parts:
+        found = np.convolve(found, part)[FAR : 3 * FAR + 1]
+    return found
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+@pytest.mark.parametrize("fine", [50, 1])
+def test_intervals_are_those_of_the_exact_law(protocol: Any, fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_FINE", fine)
+    inputs = 3 * USERS  # of three instances: noise of all
+    laws = np.array([pmf(protocol, inputs, true) for true in range(inputs + 1)])
+    above, below = laws[:, ::-1].cumsum(axis=1)[:, ::-1], laws.cumsum(axis=1)
+    for level in (0.3, 0.025, 1e-4):
+        tails = Tails(sum_law(protocol, inputs), level)
+        missed = np.zeros(inputs + 1)
+        for place in range(FAR - 40, FAR + 60):
+            low, high = tails.interval(place - FAR)
+            exact = np.flatnonzero((above[:, place] > level) & (below[:, place] > level))
+            found = range(low, high + 1)
+            if fine == 50:
+                assert list(found) == exact.tolist()
+            assert set(exact) <= set(found) <= set(range(inputs + 1))
+            assert len(found) <= len(exact) + 2 * (tails._step - 1)
+            missed += laws[:, place] * ~np.isin(np.arange(inputs + 1), found)
+        assert (missed <= 2 * level).all()
+        low, high = tails.possible
+        assert laws[0, : FAR + low].sum() <= level < laws[0, : FAR + low + 1].sum()
+        assert laws[-1, FAR + high + 1 :].sum() <= level < laws[-1, FAR + high :].sum()
+
+
+@pytest.mark.parametrize("protocol", PROTOCOLS)
+def test_estimates_are_unbiased_and_err_as_they_say(protocol: Any) -> None:
+    law, counts = sum_law(protocol, USERS), np.arange(-FAR, FAR + 1)
+    for true in (0, 3, USERS):
+        masses = pmf(protocol, USERS, true)
+        values = np.array([law.estimate(int(count)) for count in counts])
+        assert masses @ values == pytest.approx(true, abs=1e-9)
+        assert masses @ (values - true) ** 2 <= law.deviation**2 * (1 + 1e-9)
+
+
+def test_many_users_take_few_laws() -> None:
+    tails = Tails(sum_law(RandomizedResponse(10**8, 0.25), 10**8), 0.025)
+    low, high = tails.interval(26_000_000)
+    assert 0 < 2_000_000 - low < 2 * tails.law.deviation
+    assert 0 < high - 2_000_000 < 2 * tails.law.deviation
+    assert len(tails._known) <= 6
+
+
+def test_what_has_no_law_or_level_is_refused() -> None:
+    with refused("protocol", TypeError):
+        sum_law(CentralGaussian(9, 1.0), 9)
+    with refused("level"):
+        Tails(sum_law(PROTOCOLS[0], 9), 1e-16)

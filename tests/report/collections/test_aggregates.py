@@ -1,0 +1,28 @@
+"""The table and the figure of what batches say."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+from dpverify.collection.analysis.aggregate import aggregate
+from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.design import design
+from dpverify.collection.query import Query
+
+
+def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
+    asked = [Query("seen", bits=2), Query("rating", levels=3), Query("words", buckets=15, bitsum="rr")]
+    plan = design(asked, ("1", "1e-6"), users=1_000).manifest()
+    ones = {"seen": [500, 1000], "rating": [500, 400], "words": [400 + 10 * (place == 7) for place in range(15)]}
+    counts = {name: np.array([[1_000 - one, one] for one in each]) for name, each in ones.items()}
+    found = aggregate(plan, Sums(plan.hash, {name: np.full(len(each), 1_000) for name, each in ones.items()}, counts))
+    shown = str(found).splitlines()
+    rows = [" ".join(line.split()[:2]) for line in shown if line.split()[2:3] in (["bits"], ["buckets"])]
+    assert rows[:3] == ["seen 0", "seen 1", "words 7"]
+    assert len(rows) == 2 + 10
+    assert sum(line.startswith("ALARM, ") for line in shown) == len(found.alarms) == 2
+    assert any(line.startswith("words: 7 is the most frequent by its estimate, of 15 that") for line in shown)
+    axes = found.plot()
+    assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
+    plt.close(axes.figure)
