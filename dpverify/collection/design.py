@@ -22,7 +22,7 @@ from dpverify.collection.manifest import SHARE, Manifest, manifest
 from dpverify.collection.query import BITSUMS, Asked, Query
 from dpverify.collection.recipes import cut_draws
 from dpverify.digits import typed
-from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel
+from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel, exact_number
 from dpverify.planning.answers import PROOF, honest_users, upper_bound, within_limits
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
@@ -37,6 +37,7 @@ _TOLERANCE = 1e-4
 _WIDTH = 1e-3
 """How wide the accounts of a search are, relatively, at most."""
 _LARGEST = 1e12
+"""How many times a guess the level may be."""
 _MOST_DAYS = 10**6
 
 
@@ -274,7 +275,7 @@ def design(
 
 def _error(query: Query, users: int, level: float) -> float:
     """Return the root mean squared error of a sum at which weight times relative error is at a level."""
-    return level / (float(query.weight) * query.relative(users))
+    return level / (float(exact_number("weight", query.weight)) * query.relative(users))
 
 
 def _kept(
@@ -300,12 +301,15 @@ def _kept(
         if level > 0.0 and spent(level, limit) <= limit.budget.epsilon:
             continue
         start = max(level, _guess(asked, limit, users))
-        found = smallest_at_level(
-            functools.partial(spent, limit=limit), limit.budget.epsilon, start, _LARGEST, _TOLERANCE
-        )
+
+        def at(times: float, start: float = start, limit: Limit = limit) -> float:
+            return spent(times * start, limit)
+
+        # A level has no size of its own, with weights and numbers of users of any size: its ratio to a guess has one.
+        found = smallest_at_level(at, limit.budget.epsilon, 1.0, _LARGEST, _TOLERANCE)
         if found is None:
             raise InfeasibleBudgetError(f"the budget {limit.budget} for {limit.days} days cannot be met by any noise.")
-        level, binding = found, limit
+        level, binding = found * start, limit
     met = []
     for limit in limits:
         guarantee = upper_bound(

@@ -8,7 +8,9 @@ and aggregated like those of a release. A day that was cut off goes on where it 
 from __future__ import annotations
 
 import functools
+import hashlib
 import itertools
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
@@ -25,6 +27,7 @@ from dpverify.collection.batches import Batch, Batches, instances
 from dpverify.collection.client import asked_range
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
+from dpverify.files import write_text
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
@@ -124,8 +127,8 @@ def rehearse(
     plan : Manifest
         Whose queries are of bits, levels or buckets.
     folder : Path
-        Where batches are written, one folder a day; files that are there already are those of an earlier rehearsal
-        with the same arguments, which was cut off.
+        Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
+        whose files stay. Days may be more, or fewer, and the confidence and the workers others.
     users : int, optional
         How many there are; as many as the manifest is for when omitted.
     offline, cheats : float
@@ -154,7 +157,7 @@ def rehearse(
     CapacityError
         If a file would have too many messages of several bits to be put in order.
     TypeError, ValueError
-        For a query of another kind, or an argument out of range.
+        For a query of another kind, an argument out of range, or a folder of a rehearsal with other arguments.
     """
     queries = plan.content["queries"]
     asked = [asked_in(query) for query in queries]
@@ -177,6 +180,8 @@ def rehearse(
     for query in queries:
         shares = _shares(query, None if held is None else held.get(query["name"]))
         truths.append(_held(query, shares, users - silent - cheating))
+    held_by = hashlib.sha256(str([each.tolist() for answers in truths for each in answers]).encode()).hexdigest()
+    _begun(folder, [plan.hash, users, silent, cheating, seed, held_by])
     tasks, names = [], [f"day-{day + 1}" for day in range(days)]
     for day, name in enumerate(names):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -200,6 +205,16 @@ def rehearse(
     found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence) for name in names)
     rows = tuple(_compared(query, truth, found) for query, truth in zip(queries, truths, strict=True))
     return Rehearsal(users, silent, cheating, days, size, rows, found)
+
+
+def _begun(folder: Path, arguments: list[Any]) -> None:
+    """Write down what the files of a folder depend on; ValueError if files of others, which would be read, are there."""
+    path, said = folder / ".rehearsal.json", json.dumps(arguments) + "\n"
+    if not path.exists() and not any(folder.glob("day-*/*.batch")):
+        folder.mkdir(parents=True, exist_ok=True)
+        write_text(said, path)
+    elif not path.exists() or path.read_text(encoding="utf-8") != said:
+        raise ValueError(f"folder={str(folder)!r} must be new, or of a rehearsal with the same arguments.")
 
 
 def _shares(query: Mapping[str, Any], given: ArrayLike | None) -> NDArray[np.float64]:

@@ -63,6 +63,14 @@ def test_weights_divide_the_errors() -> None:
     assert 5.0 * a.relative_error == pytest.approx(b.relative_error, rel=1e-9)
 
 
+@pytest.mark.parametrize(("users", "weight"), [(10**6, "1e-9"), (10**6, Fraction(1, 3)), (10**6, "1/3"), (10**15, 1)])
+def test_neither_weight_nor_users_make_the_noise_of_one_query_larger(users: int, weight: object) -> None:
+    """Poisson noise does not know how many users there are, and one query's weight compares it with nothing."""
+    found = design([Query("a", bits=1, weight=weight, bitsum="poisson")], ("1", "1e-6"), users=users)  # type: ignore[arg-type]
+    plain = design([Query("a", bits=1, bitsum="poisson")], ("1", "1e-6"), users=1_000)
+    assert found.queries[0].rmse == pytest.approx(plain.queries[0].rmse, rel=2e-4)
+
+
 @pytest.mark.parametrize(
     ("queries", "users", "budgets", "honest"),
     [

@@ -97,6 +97,11 @@ def test_a_rehearsal_that_is_cut_off_ends_in_the_same_bytes(tmp_path: Path) -> N
     again = rehearse(plan(), tmp_path / "cut", days=2, offline=0.1, cheats=0.01, workers=2)
     assert digest(tmp_path / "cut") == digest(tmp_path / "whole")
     assert again.to_dict() == whole.to_dict()
+    # Files of other arguments would be read in silence.
+    for changed in ({"seed": 1}, {"users": 3_000}, {"cheats": 0.02}, {"held": {"bits": [0.5, 0.5, 0.5]}}):
+        with pytest.raises(ValueError, match="must be new, or of a rehearsal with the same arguments"):
+            rehearse(plan(), tmp_path / "cut", **{"days": 2, "offline": 0.1, "cheats": 0.01, **changed})
+    assert digest(tmp_path / "cut") == digest(tmp_path / "whole")
     other = rehearse(plan(), tmp_path / "other", days=2, offline=0.1, cheats=0.01, seed=1)
     assert digest(tmp_path / "other") != digest(tmp_path / "whole")
     assert other.queries != whole.queries

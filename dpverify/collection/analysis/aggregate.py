@@ -159,13 +159,15 @@ def aggregate(
     plan : Manifest
         Whose queries were asked.
     sums : Sums
-        All that came in for the queries that are told: those of bits, levels and buckets.
+        All that came in for the queries that are told: those of bits, levels and buckets. Of each query one batch, for
+        in two the same users may have answered; of sums without files it is taken to be so.
     confidence : float
         In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
     level : float
         In (0, 1): how likely any alarm is at most, if they do.
     ledger : PrivacyLedger, optional
-        Where all queries are spent before anything else is done, unless the same sums were paid for before.
+        Where all queries are spent before anything else is done, unless the same sums of the same batches were paid for
+        before. Sums without files are always paid for: another day may have counted the same.
 
     Returns
     -------
@@ -176,8 +178,8 @@ def aggregate(
     BudgetExceededError
         If the ledger's budget would be exceeded: nothing is told.
     TypeError, ValueError
-        If sums are of another manifest, are not of all instances of a query, or of fewer users than are accounted to
-        be honest; for a query without intervals, or an argument out of range.
+        If sums are of another manifest, are not of all instances of a query, or of several batches of it, or of fewer
+        users than are accounted to be honest; for a query without intervals, or an argument out of range.
     """
     check_real("confidence", confidence, low=0.0, high=1.0, low_open=True, high_open=True)
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -201,6 +203,9 @@ def aggregate(
 def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Counted:
     """Return what sums say of a query, after checking what is public of them."""
     asked, users, counts = asked_in(query), sums.users[query["name"]], sums.counts[query["name"]]
+    batches = sorted({batch for batch, name, _ in sums.files if name == asked.name})
+    if len(batches) > 1:  # whose users may be the same: one day's cost would not be that of both
+        raise ValueError(f"sums of {asked.name} must be of one batch, and are of {len(batches)}: {', '.join(batches)}.")
     if (users != users[0]).any():
         raise ValueError(f"sums of {asked.name} must be of all its instances, by the same users.")
     sum_law(_bitsum(asked), 1)  # a TypeError where there is none
@@ -229,11 +234,11 @@ def _kept(level: float, charged: Fraction, each: _Counted) -> float:
 
 
 def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
-    """Spend all queries, unless the very same sums were paid for before, and return what is spent."""
+    """Spend all queries, unless the very same sums of batches were paid for before, and return what is spent."""
     digest = hashlib.sha256(sums.to_json().encode("ascii")).hexdigest()
     label = f"{', '.join(sums.batches) or 'sums'}: {digest}"
     spent = ledger.spent()
-    if label not in {known for known, _ in spent.days}:
+    if not sums.files or label not in {known for known, _ in spent.days}:
         runs = [(each.asked.protocol, each.asked.changed, each.asked.honest) for each in found]
         spent = ledger.spend_all(runs, label=label)
     return spent.epsilon.upper

@@ -111,7 +111,10 @@ def test_real_clients_batches_are_read(tmp_path: Path) -> None:
 
 def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
-    days = [drawn(PLAN, TRUE, rng) for _ in range(2)]
+    days = [
+        dataclasses.replace(drawn(PLAN, TRUE, rng), files=frozenset((day, name, 0) for name in TRUE))
+        for day in ("Monday", "Tuesday")
+    ]
     epsilon = PLAN.guarantees[0]["epsilon"]
     ledger = PrivacyLedger.create(tmp_path / "ledger.jsonl", (epsilon, "1e-6"))
     found = aggregate(PLAN, days[0], ledger=ledger)
@@ -122,6 +125,11 @@ def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     with pytest.raises(BudgetExceededError):
         aggregate(PLAN, days[1], ledger=ledger)
     lines = (tmp_path / "ledger.jsonl").read_text()
+    # Two days in one would be paid for as one; and what has no batch may be another day's.
+    with pytest.raises(ValueError, match=r"^sums of features must be of one batch, and are of 2: Monday, Tuesday\.$"):
+        aggregate(PLAN, days[0] + days[1], ledger=ledger)
+    with pytest.raises(BudgetExceededError):
+        aggregate(PLAN, dataclasses.replace(days[0], files=frozenset()), ledger=ledger)
     with pytest.raises(ValueError, match="must be at least the 2700"):
         aggregate(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
     assert (tmp_path / "ledger.jsonl").read_text() == lines

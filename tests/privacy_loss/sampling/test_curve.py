@@ -47,6 +47,14 @@ def test_a_training_of_ten_thousand_steps(delta: float, lower: float, upper: flo
     assert found.width <= 1e-4 * found.upper
 
 
+def test_a_step_that_is_too_large_is_chosen_again() -> None:
+    made = SampledCurve([(LinePair(NoiseLine.laplace(1.0), 1.0), 3)], relative_width=1e-4, reference_delta=1e-5)
+    found = made.epsilon(1e-5)
+    assert len(made._made) > 1
+    assert found.width <= 1e-4 * found.upper
+    assert 2.9997 < found.lower < found.upper < 3.0
+
+
 def test_the_worse_direction_counts() -> None:
     one = negative_binomial(3.0, 0.8, 1e-30)
     curves = [SampledCurve([(ListedPair(pair), 40)], reference_delta=1e-5) for pair in (one, Directions(*one[::-1]))]
