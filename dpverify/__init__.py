@@ -284,7 +284,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> object:
     """Import what is used for the first time."""
     if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has.")
+        from protocols.validation import meant
+
+        near = meant(name, _HOME_OF)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has{near}.")
     from dpverify.optional import needing
 
     with needing(f"dpverify.{name}"):
