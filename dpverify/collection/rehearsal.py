@@ -207,7 +207,7 @@ def rehearse(
 
 
 def _begun(folder: Path, arguments: list[Any]) -> None:
-    """Write down what the files of a folder depend on; ValueError if files of others, which would be read, are there."""
+    """Write down what the files of a folder depend on; ValueError if those of other arguments are there."""
     path, said = folder / ".rehearsal.json", json.dumps(arguments) + "\n"
     if not path.exists() and not any(folder.glob("day-*/*.batch")):
         folder.mkdir(parents=True, exist_ok=True)
