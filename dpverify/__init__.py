@@ -85,6 +85,9 @@ if TYPE_CHECKING:
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
+    from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
+    from dpverify.planning.steps.listed import OpaqueStep
+    from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
@@ -142,7 +145,9 @@ __all__ = [
     "LocalRandomizedResponse",
     "NegativeBinomial",
     "NegativeBinomialPair",
+    "NoisyStep",
     "OneBitMean",
+    "OpaqueStep",
     "PermanentResponse",
     "Poisson",
     "PrivacyLedger",
@@ -178,12 +183,15 @@ __all__ = [
     "gamma_from_bandwidth",
     "hockey_stick",
     "largest_epsilon0",
+    "largest_rate",
     "least_density_epsilon",
     "least_density_users",
     "least_epsilon",
     "least_messages",
+    "least_noise",
     "least_users",
     "manipulation",
+    "most_steps",
     "per_instance_budget",
     "plan",
     "plan_bitsums",
@@ -232,6 +240,9 @@ _HOMES = {
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
+    "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
+    "dpverify.planning.steps.listed": ("OpaqueStep",),
+    "dpverify.planning.steps.step": ("NoisyStep",),
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
@@ -273,7 +284,10 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> object:
     """Import what is used for the first time."""
     if name not in _HOME_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has.")
+        from protocols.validation import meant
+
+        near = meant(name, _HOME_OF)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has{near}.")
     from dpverify.optional import needing
 
     with needing(f"dpverify.{name}"):

@@ -66,6 +66,8 @@ class Adjacency(StrEnum):
     """One user's input is replaced; the number of users is public and fixed. The default everywhere."""
     ADD_REMOVE = "add-remove"
     """One user is added or removed."""
+    ZERO_OUT = "zero-out"
+    """One user's input is replaced by one that adds nothing, or the reverse (dp-accounting: REPLACE_SPECIAL)."""
 
 
 class ThreatModel(StrEnum):

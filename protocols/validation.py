@@ -36,6 +36,7 @@ __all__ = [
     "check_ranges",
     "check_real",
     "check_vectors",
+    "meant",
 ]
 
 
@@ -170,14 +171,24 @@ def check_probability(name: str, value: Any, *, high: float = 1.0, high_open: bo
 def check_choice(name: str, value: Any, known: Iterable[Word], *, where: str = "") -> Word:
     """Return the one of some words, or members of a `StrEnum`, that `value` is, in upper or lower case.
 
-    ValueError for none, whose message ends with `where`, such as " for 3nb".
+    ValueError for none, whose message has `where`, such as " for 3nb", behind the words.
     """
     words = {str(word).lower(): word for word in known}
     found = words.get(value.lower()) if isinstance(value, str) else None
     if found is None:
         shown = str(value) if isinstance(value, str) else value  # a member of another enumeration as its word
-        raise ValueError(f"{name}={shown!r} must be one of {', '.join(map(str, words.values()))}{where}.")
+        listed = ", ".join(map(str, words.values()))
+        raise ValueError(f"{name}={shown!r} must be one of {listed}{where}{meant(value, words.values())}.")
     return found
+
+
+def meant(value: Any, known: Iterable[str]) -> str:
+    """Return which of some words was meant, for the end of a message; nothing where none is near."""
+    from difflib import get_close_matches
+
+    words = {str(word).lower(): str(word) for word in known}
+    near = get_close_matches(value.lower(), words, 1, 0.65) if isinstance(value, str) else []
+    return f" (did you mean {words[near[0]]!r}?)" if near else ""
 
 
 def check_file(name: str, path: Path, wanted: str) -> None:

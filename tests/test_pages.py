@@ -68,6 +68,7 @@ PAGES = (
     "audits_in_ci",
     "spending",
     "private_classifier",
+    "dp_sgd",
     "comparison",
 )
 

@@ -27,6 +27,7 @@ from dpverify.certificates.pairs import GaussianPair
 from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.rehearsal import Rehearsal, Rehearsed
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
@@ -48,7 +49,7 @@ from protocols.lsq import Identity
 
 BUDGET = Budget("1", "1e-4")
 FEW: dict[str, Any] = {"users": 100, "instances": 2}
-VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float}
+VALUES = {Interval, Enclosure, Manipulation, PerInstanceBudget, Theorem, tuple[float, float], float, int}
 """Numbers and statements rather than results: they are plain values, and nothing more."""
 
 
@@ -120,6 +121,7 @@ LOCAL = LocalRandomizedResponse(20, 0.3)
 SAMPLES: dict[str, Callable[[], Shown]] = {
     "account": lambda: dpverify.account(RandomizedResponse(100, 0.25), delta=1e-3),
     "schedule": lambda: dpverify.account([(CentralGaussian(9, 30.0), 2), (CentralGaussian(9, 40.0), 1)], delta=1e-3),
+    "steps": lambda: dpverify.account(dpverify.NoisyStep(1.0, rate=0.01), instances=9, delta=1e-3),
     "amplify": lambda: dpverify.amplify(users=10, delta=1e-4, epsilon0=1),
     "audit": lambda: dpverify.audit_protocol(LOCAL, trials=200),
     "anytime": lambda: dpverify.audit_protocol(LOCAL, anytime=True, trials=500),
@@ -159,6 +161,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "aggregate": aggregated,
+    "rehearsal": lambda: Rehearsal(9, 1, 1, 1, 99, (Rehearsed("a", "bits", 2, 2, 1.0, 4.0, 0),), (aggregated(),)),
     "design": lambda: dpverify.design([dpverify.Query("features", bits=3)], BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),
     "rappor": lambda: dpverify.plan_rappor(1, 2, users=1000, hashes=[1]),

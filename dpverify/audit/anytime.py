@@ -77,7 +77,7 @@ class _Conformance:
     def result(self, outputs: Outputs, level: float, rng: np.random.Generator) -> AuditResult:
         result = self._process.result(check=self.check)
         if self._other is None:
-            return replace(result, fault="an outcome other than the only one", power=1.0)
+            return replace(result, fault="any outcome but the law's only one", power=1.0)
         alternative, fault = self._other
         power = evidence_power(self._process.bins, alternative, result.trials, level, rng, simulations=_SIMULATIONS)
         return replace(result, fault=fault, power=power)

@@ -250,7 +250,7 @@ def _loss_conforms(
     own = DiscreteLaw.of(loss.losses[finite], mass, min(1.0, max(0.0, 1.0 - float(mass.sum()))))
     other = narrowed(own, detect)
     if other is None:
-        return with_fault(result, "a loss other than the only one", 1.0)
+        return with_fault(result, "any loss but the law's only one", 1.0)
     weights = np.ones(loss.first.atoms)
     weights[finite] = other[0].probabilities(loss.losses[finite]) / own.probabilities(loss.losses[finite])
     masses = loss.first.pmf * weights

@@ -23,8 +23,10 @@ from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.digits import rounded_down
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected
+from dpverify.statistics.bounds.claim_test import shown_against
 from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP
 from dpverify.statistics.bounds.one_run import one_run_epsilon, one_run_p_value, one_run_power
 from dpverify.statistics.bounds.one_run_curve import one_run_curve_p_value, one_run_mu
@@ -251,14 +253,15 @@ def _result(
     lower = one_run_epsilon(correct, guesses, total, delta, level)
     if len(claimed.points) == 1:
         # Both follow from the p-value; the search for the lower end stops just before it.
-        lower = min(lower, epsilon) if p_value > level else max(lower, epsilon)
+        lower, shown = shown_against(lower, epsilon, delta, refuted=p_value <= level)
+    else:
+        shown = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}, claimed {claimed.words}"
     return AuditResult(
         "privacy of the canaries",
         p_value,
         total,
         "largest probability under the claim of as many correct guesses; exact level, for any dependence",
-        f"{correct:,} of {guesses:,} guesses are right: epsilon >= {lower:.4g} at delta {delta:.3g} with confidence "
-        f"{1 - level:.4g}, claimed {claimed.words}",
+        f"{correct:,} of {guesses:,} guesses are right: {shown}",
         fault=f"guesses that are right with probability {right:.4g}, {words}",
         power=0.0 if without else one_run_power(guesses, needed, right),
         details={

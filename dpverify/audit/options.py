@@ -17,7 +17,7 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions", "batched"]
 
-_ENTRIES = 2**20
+_ENTRIES = 2**18
 """Numbers in outputs that are looked at together: few to hold, and enough for what each look costs by itself."""
 
 SMALLEST_LEVEL = 1e-4
@@ -77,8 +77,8 @@ class AuditOptions:
     workers, executor, timeout, checkpoint, progress, block_size
         See `dpverify.audit.running.runner.rounds`.
     seconds : float
-        Positive: where `trials` is omitted for a black box, it grows until the verdict stands, or the next four times
-        as many would take longer than this.
+        Positive: where `trials` is omitted for a black box, it grows until the verdict stands, or it would take longer
+        than this with the next four times as many.
     """
 
     trials: int = 20_000

@@ -31,6 +31,8 @@ def in_words(claim: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {value:g}" for name, value in claim.items())
 
 
+_LITTLE = 0.005
+"""A power that is not worth its digits."""
 _REPETITION = ("repeated", "dependence", "steadiness")
 
 
@@ -111,6 +113,7 @@ class AuditReport(Drawn):
                 return f"Undecided: {exact[0].check}: {exact[0].evidence}."
             first = min(weak, key=lambda result: -1.0 if result.power is None else result.power)
             power = "unknown power" if first.power is None else f"power {first.power:.2g}"
+            power = "next to no power" if first.power is not None and first.power < _LITTLE else power
             against = f" against {first.fault}" if first.fault else ""
             return f"Undecided: nothing was found, but {first.check} has {power}{against} with {self.trials:,} trials."
         least = min(result.power or 0.0 for result in self.results)

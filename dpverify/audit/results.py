@@ -74,7 +74,7 @@ def conforms(
     level *= share
     other = narrowed(law, detect)
     if other is None:
-        return with_fault(result, "an outcome other than the only one", 1.0)
+        return with_fault(result, "any outcome but the law's only one", 1.0)
     power = g_test_power(bins.probabilities, bins.probabilities_under(other[0]), tally.trials, level)
     found = tally.mean - law.mean, tally.deviation / law.variance**0.5
     evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"

@@ -170,8 +170,8 @@ def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:
         return float(weights @ z**2 - (weights @ z) ** 2) - (1.0 - share) ** 2
 
     for direction, moment, name in (
-        (z**2, variance, f"standard deviation {100 * share:g} % smaller"),
-        (z, lambda weights: float(weights @ z) + share, f"mean off by {share:g} standard deviations"),
+        (z**2, variance, f"a standard deviation {100 * share:g} % smaller"),
+        (z, lambda weights: float(weights @ z) + share, f"a mean off by {share:g} standard deviations"),
     ):
         theta = solve(direction, moment)
         if theta is not None:

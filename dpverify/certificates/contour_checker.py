@@ -1,57 +1,40 @@
-"""Accept or refuse a certificate of differential privacy that is a sum along a contour, without binary floats.
+"""Accept or refuse a certificate of what a joint change of one user's bits reveals, without binary floats.
 
     python contour_checker.py FILE        exits with 0: accepted, 1: refused, 2: not a certificate
 
-This file is all there is to trust: it needs Python's standard library and nothing else. The proofs of its rules are in
-docs/contour_certificates.md, numbered as here. It accepts only if, whatever the data, replacing one user's input as is
-said after "Accepted" changes the probability of every event S of what the adversary sees from P(S) to some Q(S) with
-P(S) <= e^epsilon Q(S) + delta.
+This file needs Python's standard library and nothing else. It accepts only if, whatever the data, replacing one user's
+input as is said after "Accepted" changes the probability of every event S of what the adversary sees from P(S) to some
+Q(S) with P(S) <= e^epsilon Q(S) + delta: by rules that are proved, by number, in docs/contour_certificates.md.
 
-Probabilities are integers over 2^bits; what helps the claim is rounded down, what hurts it up. Losses lie on nodes:
-node k is ln b^k, b = 1 + 2^-grid. Masses m_k at nodes stand for G(a) = sum_k m_k max(0, 1 - a b^-k), and dominate a
-pair (P, Q), what is lost apart, if G(a) + lost >= sum_y max(0, P(y) - a Q(y)) for every a >= 0. Their modulus at the
-height s is |sum_k m_k b^((tilt + i s) k)|. Moduli and what follows from them are decimals of 50 digits, rounded up.
+Probabilities are integers over 2^bits; what helps the claim is rounded down, what hurts it up. A pair (P, Q), the views
+of a bit 1 and a bit 0, is listed as atoms (p, q): lower bounds on what P and Q have of disjoint events, all of Q, while
+what P has besides is lost. Node k is b^k, b = 1 + 2^-grid. Masses m_k at nodes stand for G(a) = sum_k m_k max(0, 1 - a
+b^-k), and dominate a pair if G(a) + lost >= sum_y max(0, P(y) - a Q(y)) for every a >= 0. Their modulus at the height s
+is |sum_k m_k b^((tilt + i s) k)|. Moduli and what follows from them are decimals of 50 digits, rounded up.
 """
 
+import decimal
 import json
 import re
 import sys
-from decimal import (
-    MAX_EMAX,
-    MAX_PREC,
-    MIN_EMIN,
-    ROUND_CEILING,
-    ROUND_FLOOR,
-    Context,
-    Decimal,
-    DivisionByZero,
-    Inexact,
-    InvalidOperation,
-    Overflow,
-    Rounded,
-    localcontext,
-)
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache
 from itertools import accumulate, count, pairwise, product, repeat
-from math import isqrt
+from math import isqrt, lcm
 from operator import mul
 
-FORMAT = "dpverify contour certificate 1"
-MOST_BYTES, MOST_NODES, MOST_VALUES, MOST_WORK, MOST_KEPT = 10**6, 2**17, 2**19, 6 * 10**8, 2**22
-EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
+FORMAT, PI = "dpverify contour certificate 1", Decimal("3.14159265358979323846")  # rounded down
+MOST_BYTES, MOST_VALUES, MOST_WORK, MOST_KEPT = 10**6, 2**19, 6 * 10**8, 2**22
+EXACT = Context(decimal.MAX_PREC, Emin=decimal.MIN_EMIN, Emax=decimal.MAX_EMAX, traps=[decimal.Inexact])
 UP, DOWN, DEEP = (
-    Context(digits, rounding, -(10**8), 10**8, traps=[InvalidOperation, DivisionByZero, Overflow])
-    for digits, rounding in ((50, ROUND_CEILING), (50, ROUND_FLOOR), (400, ROUND_FLOOR))
+    Context(digits, way, -(10**8), 10**8, traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow])
+    for digits, way in ((50, decimal.ROUND_CEILING), (50, decimal.ROUND_FLOOR), (400, decimal.ROUND_FLOOR))
 )
-PI = Decimal("3.14159265358979323846")  # rounded down
 
 
 class Refused(Exception):
     """The claim is not shown, or takes too much work."""
-
-
-class Malformed(Exception):
-    """Nothing is claimed here in the way that certificates claim it."""
 
 
 def over(numerator, denominator):
@@ -71,119 +54,77 @@ def ln(x):
 class Line:
     """The heights s = 0, w, 2 w, ... of a sum and their weights, its precision, and how much work is left."""
 
-    def __init__(self, bits, grid, tail, window, top, tilt, spacing, heights, smoothing):
+    def __init__(self, bits, grid, tail, top, window, heights, tilt, spacing, smoothing):
         self.bits, self.one, self.grid, self.tail, self.window, self.top = bits, 1 << bits, grid, tail, window, top
         self.tilt, self.spacing, self.heights, self.smoothing = tilt, spacing, heights, smoothing
-        self.left, self.room, self.largest, self.grids = MOST_WORK, MOST_KEPT, self.one, {}
+        self.left, self.room, self.largest = MOST_WORK, MOST_KEPT, self.one
+        self.at = cache(lambda exponent: Grid(self, exponent))  # that of b = 1 + 2^-exponent
         # Far heights go together, with the largest of their moduli.
-        self.groups = [
-            (j, min(j + (1 if j < 32 else 16), heights)) for j in (*range(32), *range(32, heights, 16)) if j < heights
-        ]
+        self.groups = [*pairwise([*range(min(32, heights)), *range(32, heights, 16), heights])]
         self.weights = [sum(self.weight(spacing * j) for j in range(*group)) for group in self.groups]
-        last = spacing * (heights - 1)
-        self.weights[0] = self.weights[0] / 2 + self.fading(last) / DOWN.multiply(PI, last)  # and all beyond the last
+        last = spacing * (heights - 1)  # and all beyond it
+        self.weights[0] = self.weights[0] / 2 + exp(-smoothing * (last * last) / 2) / DOWN.multiply(PI, last)
 
     def spend(self, steps, kept=0):
         self.left, self.room = self.left - steps * (self.bits + 160) // 256, self.room - kept
         if self.left < 0 or self.room < 0:
             raise Refused("To check this takes more work, or memory, than the checker uses.")
 
-    def at(self, exponent):
-        """Return the grid of b = 1 + 2^-exponent."""
-        if exponent not in self.grids:
-            self.grids[exponent] = Grid(self, exponent)
-        return self.grids[exponent]
-
-    def fading(self, s):
-        """Return e^(-v s^2 / 2)."""
-        return exp(-self.smoothing * (s * s) / 2)
-
     def weight(self, s):
         """Return w / pi e^(-v s^2 / 2) / |z (z - 1)|, z = 1 + tilt + i s: rule 1. No square has more than 50 digits."""
         squares = (x * x + s * s for x in (self.tilt, self.tilt + 1))
         root = DOWN.next_minus(DOWN.sqrt(DOWN.multiply(*squares)))
-        return self.spacing / DOWN.multiply(root, PI) * self.fading(s)
-
-    def summed(self, exponents):
-        """Return the logarithm of the weighted sum of all e^exponent."""
-        self.spend(60 * len(self.weights))
-        return ln(sum(map(mul, self.weights, map(exp, exponents))))
+        return self.spacing / DOWN.multiply(root, PI) * exp(-self.smoothing * (s * s) / 2)
 
     def delta(self, logarithm, epsilon):
         """Return an upper bound on the divergence at e^epsilon, given the logarithm of the sum."""
         return exp(logarithm + self.smoothing * self.tilt * (self.tilt + 1) / 2 + -self.tilt * epsilon)
 
     def multiplied(self, ours, theirs):
-        """Return the coefficients of a product of polynomials with whole coefficients of at least 0, exactly.
-
-        They are digits of numbers so large that nothing is carried from one coefficient to the next.
-        """
+        """Return lower bounds on the product of two polynomials, as digits of a number where none is carried."""
         digits = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs))))
         terms = len(ours) + len(theirs) - 1
         self.spend(terms * (2 + digits // 8))
         numbers = (Decimal("".join(format(mass, f"0{digits}d") for mass in masses)) for masses in (ours, theirs))
         text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
-        return [int(text[at : at + digits]) for at in range(0, terms * digits, digits)]
+        return [int(text[at : at + digits]) >> self.bits for at in range(0, terms * digits, digits)]
 
-    def branch(self, ratios, limit=0):
-        """Return bounds on f(start + 1), f(start + 2), ..., f(start) = 2^(bits + 64), and on the sum of the rest.
+    def counts(self, a, b=Fraction(0)):
+        """Return lower bounds on the law on 0, 1, ... with f(y + 1) / f(y) = (a + b y) / (y + 1), as far as it matters.
 
-        A ratio is an exact fraction (numerator, denominator); none that follows exceeds it and the limit.
+        That is Poisson(a) for b = 0, NB(a / b, b) for b > 0, binomial of size -a / b with odds -b for b < 0.
         """
-        up, down, found = 1 << self.bits + 64, 1 << self.bits + 64, []
-        for numerator, denominator in ratios:
-            self.spend(4 + denominator.bit_length() // 128 if len(found) < MOST_VALUES else MOST_WORK)
-            up, down = over(up * numerator, denominator), down * numerator // denominator
-            found.append((up, down))
-            if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(numerator, denominator), limit)) < 1:
-                return found, over(up * rest.numerator, rest.denominator - rest.numerator)
-        return found, 0
-
-    def counts(self, kind, size, p=Fraction(0)):
-        """Return bounds on the law of Poisson (its mean), negative binomial (shape, p) or binomial noise.
-
-        Upper ones, and lower ones; probabilities sum up to 1.
-        """
-        (c, d), (u, w), limit = size.as_integer_ratio(), p.as_integer_ratio(), p if kind == "nb" else 0
-        if kind == "poisson":
-            start, ratio = c // d, lambda y: (c, d * (y + 1))
-        elif kind == "nb":
-            start, ratio = max(0, (c - d) * u // (d * (w - u))), lambda y: ((c + d * y) * u, d * (y + 1) * w)
-        else:
-            start, ratio = min(c, (c + 1) * u // w), lambda y: ((c - y) * u, (y + 1) * (w - u))
-        right = (ratio(y) for y in (range(start, c) if kind == "binomial" else count(start)))
-        left = (ratio(y)[::-1] for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
-        left, right = (self.branch(ratios, limit) for ratios in (left, right))
-        values = [*left[0][::-1], (1 << self.bits + 64,) * 2, *right[0]]
-        most, least = sum(up for up, _ in values) + left[1] + right[1], sum(down for _, down in values)
-        return [over(up << self.bits, least) for up, _ in values], [(down << self.bits) // most for _, down in values]
+        start, m = max(0, int((a - b) // (1 - b))), lcm(a.denominator, b.denominator)  # f is largest at the start
+        c, d = int(m * a), int(m * b)
+        right = ((c + d * y, m * (y + 1)) for y in count(start))
+        left = ((m * (y + 1), c + d * y) for y in range(start - 1, -1, -1))  # f(y) / f(y + 1)
+        first = total = 1 << self.bits + 64
+        sides = [], []
+        for side, ratios in zip(sides, (left, right), strict=True):
+            up = down = first
+            for numerator, denominator in ratios:
+                self.spend(4 + denominator.bit_length() // 128 if len(side) < MOST_VALUES else MOST_WORK)
+                up, down = over(up * numerator, denominator), down * numerator // denominator
+                side.append(down)
+                total += up
+                if up >> self.bits + 64 - self.tail == 0 and (rest := max(Fraction(numerator, denominator), b)) < 1:
+                    total += over(up * rest.numerator, rest.denominator - rest.numerator)
+                    break
+        return [(f << self.bits) // total for f in (*sides[0][::-1], first, *sides[1])]
 
     def pair(self, atoms):
-        """Return (P from above, Q from above, Q from below) of atoms up to the top and of the rest, and what is lost.
-
-        The atoms are an upper and a lower bound on P, and on Q.
-        """
+        """Return the atoms up to the top and the rest of Q, and what P has besides."""
         highest = self.at(self.grid).node(self.top)
-        kept = [atom for atom in atoms if atom[0] << self.bits <= highest * atom[3]]
-        _, least, *others = (sum(side) for side in zip((0,) * 4, *kept, strict=True))
-        rest = 0, *(max(0, self.one - other) for other in reversed(others))
-        return [*((p, *qs) for p, _, *qs in kept), rest], max(0, self.one - least)
-
-    def shifted(self, law):
-        """Return the atoms of noise with this law, Z + 1 against Z."""
-        up, down = law
-        return list(zip([0, *up], [0, *down], [*up, 0], [*down, 0], strict=True))
+        kept = [(p, q) for p, q in atoms if p << self.bits <= highest * q]
+        return [*kept, (0, self.one - sum(q for _, q in kept))], self.one - sum(p for p, _ in kept)
 
     def response(self, p, ones, zeros):
         """Return the atoms of a 1 against a 0 among hidden others, each bit flipped with probability p."""
-        laws, others = (self.counts("binomial", Fraction(number), p) for number in (zeros, ones))
-        up, down = (self.multiplied(flipped, kept[::-1]) for flipped, kept in zip(laws, others, strict=True))
-        (u, w), one = p.as_integer_ratio(), self.one
-        v = w - u
-        return [
-            (over(v * a + u * c, w), (v * b + u * d) // w, over(u * a + v * c, w), (u * b + v * d) // w)
-            for a, b, c, d in self.shifted(([over(m, one) for m in up], [m >> self.bits for m in down]))
-        ]
+        (u, w), odds = p.as_integer_ratio(), p / (1 - p)
+        flipped, kept = (self.counts(number * odds, -odds) for number in (zeros, ones))
+        law = self.multiplied(flipped, kept[::-1])
+        pairs = zip([0, *law], [*law, 0], strict=True)
+        return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in pairs]
 
 
 class Grid:
@@ -191,11 +132,7 @@ class Grid:
 
     def __init__(self, line, exponent):
         self.line, self.one, self.bits, (self.low, high) = line, line.one, line.bits, line.window
-        self.top, self.bottom, self.powers = (
-            (1 << exponent) + 1,
-            1 << exponent,
-            ([self.one], [self.one]),
-        )  # b: a quotient
+        self.top, self.bottom, self.powers = (1 << exponent) + 1, 1 << exponent, ([self.one], [self.one])  # b: a ratio
         line.spend(10 * (high - self.low) + 20_000, 3 * (high - self.low))
         self.nodes, deep = [self.node(k) for k in range(self.low, high + 1)], 1 << self.bits + 64
         log = DEEP.ln(DEEP.divide(self.top, self.bottom))  # what it is off by is far below the last digit of others
@@ -212,12 +149,11 @@ class Grid:
         """Return a lower bound on b^k, over 2^bits."""
         powers = self.powers[k >= 0]
         while len(powers) <= abs(k):
-            last = powers[-1]
-            powers.append(last * self.top // self.bottom if k >= 0 else last * self.bottom // self.top)
+            powers.append(powers[-1] * self.top // self.bottom if k >= 0 else powers[-1] * self.bottom // self.top)
         return powers[abs(k)]
 
     def split(self, masses, atoms):
-        """Add atoms (P from above, Q from below) to the masses; return how much of P lies above all their nodes."""
+        """Add atoms (p, q) to the masses, p from above; return how much of P lies above all their nodes."""
         nodes, lost, k, last = self.nodes, 0, 0, len(masses) - 1
         for p, q in atoms:
             scaled = p << self.bits
@@ -247,13 +183,11 @@ class Grid:
         masses, total, weighted = [], heights[0], 0
         for height in heights[1:]:
             # With a mass m on the node above, G is total + m - (weighted + m) / b here.
-            carried = over(weighted * self.bottom, self.top)
-            masses.append(max(0, (height - total + carried) * self.top))
+            masses.append(max(0, (height - total + over(weighted * self.bottom, self.top)) * self.top))
             total, weighted = total + masses[-1], over((weighted + masses[-1]) * self.bottom, self.top)
         nodes = enumerate([max(0, self.one - total), *reversed(masses)], self.low)
-        atoms = [(m, over(m * self.one, self.node(k)), m * self.node(-k) >> self.bits) for k, m in nodes]
-        rest = (max(0, self.one - sum(atom[i] for atom in atoms)) for i in (2, 1))
-        return [*atoms, (0, *rest)], heights[0]
+        atoms = [(m, m * self.node(-k) >> self.bits) for k, m in nodes]
+        return [*atoms, (0, max(0, self.one - sum(q for _, q in atoms)))], heights[0]
 
     def wave(self, angle):
         """Return cosine and sine of an angle from 0 to 1, all over 2^(bits + 64), off by less than 2^9."""
@@ -282,7 +216,6 @@ class Grid:
     def moduli(self, masses):
         """Return upper bounds on the moduli at all heights, in order: rule 3."""
         used, heights, size = [at for at, mass in enumerate(masses) if mass], self.line.heights, self.bits // 4 + 6
-        self.line.largest = max(self.line.largest, sum(masses))
         tilted = [masses[at] * self.tilted[at] for at in range(used[0], used[-1] + 1)] if used else [0]
         shift = max(0, sum(tilted).bit_length() - self.bits)
         tilted = [over(mass, 1 << shift) for mass in tilted]
@@ -298,47 +231,31 @@ class Grid:
         found = [isqrt(x * x + y * y) + 1 + 2 * total for x, y in zip(*sides, strict=True)]
         return [max(found[low:high]) * scale for low, high in self.line.groups]
 
-    def moved(self, pair, kind, t, spared=0):
-        """Return masses, and what is lost, of a 1 with probability t instead of 0, or 1 instead of 1 - t: rule 5.
-
-        The pair is of a 1 against a 0. Up to spared what it lost has the loss of a bit that is seen.
-        """
+    def moved(self, pair, kind, t):
+        """Return masses, and what is lost, of a 1 with probability t instead of 0, or 1 instead of 1 - t: rule 5."""
         (atoms, lost), (u, w), masses = pair, Fraction(t).as_integer_ratio(), [0] * len(self.nodes)
         self.line.spend(3 * len(atoms) + len(masses) // 4)
         if kind == 0:
-            moves, lost = [(over((w - u) * most + u * p, w), least) for p, most, least in atoms], over(u * lost, w)
+            moves, lost = [(over((w - u) * q + u * p, w), q) for p, q in atoms], over(u * lost, w)
         else:
-            seen, lost = (lost, 0) if t <= spared else (0, lost)
-            moves = [(p, ((w - u) * p + u * least) // w) for p, _, least in [*atoms, (seen, 0, 0)] if p]
-        return masses, lost + self.split(masses, moves)
+            moves = [(p, ((w - u) * p + u * q) // w) for p, q in atoms if p]
+        lost += self.split(masses, moves)
+        self.line.largest = max(self.line.largest, sum(masses) + lost)
+        return masses, lost
 
 
-# --- Exponents at all heights, for each part that changes may consist of, and what is lost ----------------------------
-
-
-def in_full(line, pairs, times):
-    """Return the exponents of pairs any of which may be met in any instance: rule 6."""
-    grid, parts, most = line.at(line.grid), [], 0
-    for pair in pairs:
-        masses, lost = grid.moved(pair, 0, 1)
-        line.spend(40 * len(line.weights), 2 * len(line.weights))
-        parts.append(([times * ln(x) for x in grid.moduli(masses)], 0))
-        most = max(most, lost)
-    return parts, times * most
-
-
-def jointly(line, pairs, times, square, sizes, finest, spared, price):
-    """Return those of moves by t of bits, whose squares add up to at most T^2, by cells of t: rule 7."""
+def jointly(line, pairs, times, square, sizes, finest, price):
+    """Return those of moves by t of bits, whose squares add up to at most T^2, by cells of t: rule 6."""
     crowd, parts, losses = [Decimal(0)] * len(line.weights), [], ([], [])
     for pair, kind in product(pairs, (0, 1)):
         low, ours, lost, before = Decimal(0), [Decimal(1)] * len(line.weights), [], None
         for size in sizes:
             grid = line.at(min(finest, line.grid + (1 // Fraction(size)).bit_length() - 1))
             if low and grid is not before:  # both ends of a cell on one grid: a jump would look steep
-                ours = grid.moduli(grid.moved(pair, kind, low, spared)[0])
-            before, (masses, missing) = grid, grid.moved(pair, kind, size, spared)
+                ours = grid.moduli(grid.moved(pair, kind, low)[0])
+            before, (masses, missing) = grid, grid.moved(pair, kind, size)
             theirs = grid.moduli(masses)
-            line.spend(60 * len(line.weights), 2 * len(line.weights))
+            line.spend(120 * len(line.weights), 2 * len(line.weights))
             rates, crowd = zip(*(cell(low, size, *at) for at in zip(ours, theirs, crowd, strict=True)), strict=True)
             parts.append((rates, price * (times / square - DOWN.divide(1, size * size))))
             low, ours, lost = size, theirs, [*lost, missing]
@@ -350,10 +267,7 @@ def jointly(line, pairs, times, square, sizes, finest, spared, price):
 
 
 def cell(low, high, ours, theirs, crowd):
-    """Return R and C with ln|phi| <= R t^2 + C between two sizes, given the moduli there: rule 7.
-
-    C is what is given, or more where the lower size is 0.
-    """
+    """Return R and C with ln|phi| <= R t^2 + C between two sizes: rule 6. C is the crowd's, or more from size 0 on."""
     if theirs < ours:
         right = (ln(ours) + (theirs - ours) / ours) / (high * high)
         return max(right, ln(ours) / (low * low)) if low else right, crowd
@@ -365,72 +279,44 @@ def cell(low, high, ours, theirs, crowd):
     constant = ln(middle) - DOWN.multiply(least, sides)
     if constant < 0:
         return rate + constant / (high * high), crowd
-    if not low:
-        return rate, max(crowd, constant)
-    return rate + max(0, constant - crowd) / (low * low), crowd
+    return (rate + max(0, constant - crowd) / (low * low), crowd) if low else (rate, max(crowd, constant))
 
 
-# --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
-
-WHOLE = {"bits": (32, 256), "grid": (1, 24), "finest": (1, 32), "top": (-MOST_NODES, MOST_NODES), "tail": (16, 256)}
-WHOLE |= {"heights": (2, 4096), "instances": (1, 10**12), "users": (1, 10**18), "honest": (1, 10**18)}
-DECIMALS = {"epsilon": (0, 1000), "squared_change": (0, 10**12), "mean": (0, 10**18), "shape": (0, 10**18)}
-DECIMALS |= dict.fromkeys(("delta", "p", "flip_probability"), (0, 1))
-SHORT = dict.fromkeys(("tilt", "spacing", "smoothing"), (0, 10**6)) | {"price": (-1, 10**6), "spared": (-1, 2)}
-LISTS = {"window": (-MOST_NODES, MOST_NODES, 2, 2), "cells": (0, 10**18, 1, 10**4), "pieces": (0, 10**18, 1, 10**4)}
-TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
-SHORTLY = re.compile(r"[0-9]{1,6}([.][0-9]{1,12})?").fullmatch
-
-
-def value(name, given):
-    """Return a field's value, a Decimal for a decimal, if it is valid."""
-    low, high, *lengths = (WHOLE | DECIMALS | SHORT | LISTS).get(name, (0, 0))
-    if name in WHOLE:
-        valid, what = type(given) is int and low <= given <= high, f"an integer from {low} to {high}"
-    elif name in DECIMALS or name in SHORT:
-        typed = TYPED if name in DECIMALS else SHORTLY
-        valid = isinstance(given, str) and typed(given) and low < (given := Decimal(given)) < high
-        what = f"a decimal in a string, in ({low}, {high})" + " with at most 12 decimals" * (name in SHORT)
-    elif name in LISTS:
-        valid = isinstance(given, list) and lengths[0] <= len(given) <= lengths[1]
-        valid = valid and all(type(one) is int for one in given)
-        valid = valid and all(one < other for one, other in pairwise([low - 1, *given, high + 1]))
-        what = f"a list of {lengths[0]} to {lengths[1]} increasing integers from {low} to {high}"
-    elif name == "sizes":
-        valid = isinstance(given, list) and 0 < len(given) <= 2000
-        valid = valid and all(isinstance(one, str) and SHORTLY(one) for one in given)
-        given = [Decimal(one) for one in given] if valid else []
-        valid = valid and given[-1] <= 1 and all(one < other for one, other in pairwise([Decimal("1e-6"), *given]))
-        what = "a list of 1 to 2000 increasing decimals in strings, above 1e-6 and up to 1"
-    else:
-        valid, what = isinstance(given, str) and given in (FORMAT, *PROTOCOLS), f"{FORMAT!r} or one of {[*PROTOCOLS]}"
-    if not valid:
-        raise Malformed(f"{name} must be {what}.")
-    return given
+DECIMAL = "a decimal in a string, inside the ends,", re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?")
+SHORT = "a short decimal in a string, inside the ends,", re.compile(r"[0-9]{1,6}([.][0-9]{1,12})?")
+WHOLE, CHANCE, SIZE = ("an integer", None), (DECIMAL, 0, 1), (DECIMAL, 0, 10**18)
+LINE = {"bits": (WHOLE, 32, 256), "grid": (WHOLE, 1, 24), "tail": (WHOLE, 16, 256), "top": (WHOLE, -(2**17), 2**17)}
+LINE |= {"window": (WHOLE, -(2**17), 2**17, 2, 2), "heights": (WHOLE, 2, 4096)}
+LINE |= dict.fromkeys(["tilt", "spacing", "smoothing"], (SHORT, 0, 10**6))
+MOVES = {"squared_change": (DECIMAL, 0, 10**12), "sizes": (SHORT, Decimal("1e-6"), 2, 1, 2000)}
+MOVES |= {"finest": (WHOLE, 1, 32), "price": (SHORT, -1, 10**6)}
+FIELDS = {"epsilon": (DECIMAL, 0, 1000), "instances": (WHOLE, 1, 10**12), "mean": SIZE, "shape": SIZE} | LINE | MOVES
+FIELDS |= dict.fromkeys(["users", "honest"], (WHOLE, 1, 10**18)) | {"p": CHANCE, "delta": CHANCE}
+FIELDS |= dict.fromkeys(["cells", "pieces"], (WHOLE, 0, 10**18, 1, 10**4)) | {"flip_probability": CHANCE}
 
 
 def values(given, names):
-    """Return the values of an object's fields, which must be these, and how they were typed."""
-    if not isinstance(given, dict) or given.keys() != set(names):
-        raise Malformed(f"There must be an object with exactly these fields: {', '.join(names)}.")
-    found = {name: value(name, given[name]) for name in names}
-    return found, ", ".join(f"{name} {given[name]}" for name in found if name not in (*LISTS, *HINTS))
+    """Return the values of a certificate's fields, those of decimals exactly; it must have two words besides."""
+    if given.keys() != {"format", "protocol", *names}:
+        raise ValueError(f"There must be exactly these fields: format, protocol, {', '.join(names)}.")
+    found = {}
+    for name in names:
+        (what, typed), low, high, *sizes = FIELDS[name]
+        (least, most), listed = sizes or (1, 1), given[name] if sizes else [given[name]]
+        valid = isinstance(listed, list) and least <= len(listed) <= most
+        valid = valid and {*map(type, listed)} <= {str if typed else int}
+        if valid and typed:
+            valid, listed = all(map(typed.fullmatch, listed)), [Decimal(one) for one in listed if typed.fullmatch(one)]
+        ends = (low, high) if typed else (low - 1, high + 1)
+        if not (valid and all(one < other for one, other in pairwise([ends[0], *listed, ends[1]]))):
+            raise ValueError(f"{name} must be {what} from {low} to {high}, {least} to {most} of them, increasing.")
+        found[name] = listed if sizes else listed[0]
+    return found
 
 
-# A protocol is some pairs, any of which may be met in any instance.
-
-
-def one_sum(line, kind, users, honest, size, p=Fraction(0)):
-    atoms = line.shifted(line.counts(kind, size * Fraction(honest, users), p))
-    return [line.pair(atoms), line.pair([(c, d, a, b) for a, b, c, d in atoms])]
-
-
-def negative_binomial(line, users, honest, shape, p):
-    return one_sum(line, "nb", users, honest, shape, p)
-
-
-def poisson(line, users, honest, mean):
-    return one_sum(line, "poisson", users, honest, mean)
+def one_sum(line, users, honest, shape=0, p=Fraction(0), mean=0):
+    law = line.counts((shape * p + mean) * honest / users, p)
+    return [line.pair(zip(*sides, strict=True)) for sides in (([0, *law], [*law, 0]), ([*law, 0], [0, *law]))]
 
 
 def randomized_response(line, users, honest, flip_probability, cells, pieces):
@@ -438,92 +324,74 @@ def randomized_response(line, users, honest, flip_probability, cells, pieces):
 
     With all bits and all reports flipped, the reverse pair is that of another number of ones.
     """
-    found, ours, grid, starts = [], [], line.at(line.grid), {*pieces, honest}
+    found, ours, grid, starts = [], [], line.at(line.grid), {0, *pieces, honest}
     for low, high in pairwise([*cells, honest]):
         pair = line.pair(line.response(flip_probability, low, honest - high))
-        if {low, high} <= starts:
-            found.append(pair)
-            continue
         heights = grid.heights(*grid.moved(pair, 0, 1))
         ours = heights if low in starts else list(map(max, ours, heights))
         if high in starts:
-            found.append(grid.dots(ours))
+            found.append(pair if low in starts else grid.dots(ours))
     return found
 
 
 PROTOCOLS = {
     "rr": (randomized_response, ["users", "honest", "flip_probability", "cells", "pieces"]),
-    "nb": (negative_binomial, ["users", "honest", "shape", "p"]),
-    "poisson": (poisson, ["users", "honest", "mean"]),
+    "nb": (one_sum, ["users", "honest", "shape", "p"]),
+    "poisson": (one_sum, ["users", "honest", "mean"]),
 }
-LINE = ["bits", "grid", "tail", "window", "top", "tilt", "spacing", "heights", "smoothing"]
-MOVES = ["squared_change", "sizes", "finest", "spared", "price"]
-HINTS = {"format", *LINE, *MOVES[1:]}
-JOINT = ", the squares of the changes of her bits' probabilities adding up to at most squared_change"
+SAID = """Accepted: {}, all messages shuffled, if one user's inputs, fixed beforehand, are replaced by any other,
+the squares of the changes of her bits' probabilities adding up to at most squared_change"""
 
 
 def bounded(given):
-    """Return the line of a certificate, the logarithm of its sum, what is lost, and what the certificate says."""
-    name = value("protocol", given.get("protocol") if isinstance(given, dict) else None)
-    make, own = PROTOCOLS.get(name, (None, []))
-    moves = MOVES if "squared_change" in given else []
-    fields, typed = values(given, ["format", "epsilon", "delta", "protocol", "instances", *own, *moves, *LINE])
-    times, honest, cells = fields["instances"], fields.get("honest", 0), fields.get("cells", [0])
-    if fields["format"] != FORMAT or make is None or honest > fields["users"] or cells[0] or cells[-1] >= honest:
-        raise Malformed(f"format must be {FORMAT!r}, honest at most users, and cells from 0 to less than honest.")
-    if not {0} <= {*fields.get("pieces", [0])} <= {*cells}:
-        raise Malformed("pieces must be 0 and other cells.")
-    if moves and not fields["squared_change"] <= min(
-        times, fields["sizes"][-1] ** 2 if fields["sizes"][-1] < 1 else times
-    ):
-        raise Malformed("squared_change must be at most instances, and the last size 1 or no less than its root.")
+    """Return the line of a certificate, the logarithms of its sums, what is lost, and what the certificate says."""
+    name = given.get("protocol") if isinstance(given, dict) else None
+    if not isinstance(name, str) or name not in PROTOCOLS or given.get("format") != FORMAT:
+        raise ValueError(f"protocol must be one of {', '.join(PROTOCOLS)}, and format {FORMAT!r}.")
+    make, own = PROTOCOLS[name]
+    found = values(given, ["epsilon", "delta", "instances", *own, *MOVES, *LINE])
+    cells, times, square = found.get("cells", [0]), found["instances"], found["squared_change"]
+    if not 0 == cells[0] <= cells[-1] < found["honest"] <= found["users"]:
+        raise ValueError("honest must be at most users, and cells from 0 to honest - 1.")
+    if (last := found["sizes"][-1]) > 1 or square > (times if last == 1 else min(times, last * last)):
+        raise ValueError("squared_change must be at most instances, and the last size 1, or less but not its root.")
     with localcontext(UP):
-        line = Line(*(fields[name] for name in LINE))
-        exact = {name: Fraction(found) if name in DECIMALS else found for name, found in fields.items()}
-        pairs = make(line, **{name: exact[name] for name in own})
-        parts, lost = (jointly if moves else in_full)(line, pairs, times, *(fields[name] for name in moves))
-        most = max(line.summed(part) + paid for part, paid in parts)
-        growth = exp(Decimal(times) * (line.largest - line.one) / line.one)
-    said = (
-        f"Accepted: {typed}, all messages shuffled, if one user's inputs, fixed beforehand, are replaced by any other"
-    )
-    return line, most, lost * growth / line.one, said + JOINT * bool(moves)
+        line = Line(**{name: found[name] for name in LINE})
+        exact = {name: Fraction(found[name]) if FIELDS[name][0] is DECIMAL else found[name] for name in own}
+        parts, lost = jointly(line, make(line, **exact), times, *(found[name] for name in MOVES))
+        sums = [ln(sum(map(mul, line.weights, map(exp, part)))) + paid for part, paid in parts]
+        whole = lost * exp(Decimal(times) * (line.largest - line.one) / line.one) / line.one
+    shown = ["epsilon", "delta", "protocol", "instances", *own, "squared_change"]
+    words = ", ".join(f"{field} {given[field]}" for field in shown if not isinstance(given[field], list))
+    return line, sums, whole, SAID.format(words)
 
 
 def checked(given):
-    """Return what an accepted certificate says in words, or raise Refused or Malformed."""
-    line, logarithm, lost, said = bounded(given)
+    """Return what an accepted certificate says in words, or raise Refused or ValueError."""
+    line, sums, lost, said = bounded(given)
     with localcontext(UP):
-        found = line.delta(logarithm, Decimal(given["epsilon"])) + lost
+        found = line.delta(max(sums), Decimal(given["epsilon"])) + lost
     if found > Decimal(given["delta"]):
         raise Refused(f"delta is shown to be at most {found:.4e} at this epsilon, no less.")
     return said
 
 
-def once(pairs):
-    """Return an object, no name of which may occur twice."""
-    if len(dict(pairs)) < len(pairs):
-        raise Malformed("A name occurs twice in an object.")
-    return dict(pairs)
-
-
 def main(path):
     """Check a file; say what was found, and return the exit status."""
     try:
-        with open(path, "rb") as file:
+        with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
-            raise Malformed(f"It has more than {MOST_BYTES} bytes.")
+            raise ValueError(f"It has more than {MOST_BYTES} characters.")
         # A number with a fraction or an exponent is a Decimal, which no field takes.
-        given = json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)
-        print(checked(given))
+        pairs = json.loads(text, object_pairs_hook=tuple, parse_float=Decimal, parse_constant=Decimal)
+        if not isinstance(pairs, tuple) or len(dict(pairs)) < len(pairs):
+            raise ValueError("It must be an object in which no name occurs twice.")
+        print(checked(dict(pairs)))
         return 0
-    except Refused as reason:
-        print(f"Refused: {reason}")
-        return 1
-    except (Malformed, OSError, ValueError, ArithmeticError, RecursionError) as reason:
-        print(f"Not a certificate: {reason}")
-        return 2
+    except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
+        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {reason}")
+        return 1 if isinstance(reason, Refused) else 2
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         f"least users {_BUDGET} --kernel inner-product --dimension 16 --error 0.05",
     ),
     "least epsilon": ("least epsilon --delta 1e-6 --users 10000 --instances 8 --error 0.005 --bitsum nb",),
+    "least noise": ("least noise --epsilon 2 --delta 1e-5 --steps 10000 --rate 0.01",),
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
@@ -55,6 +56,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "account kde --users 1000 --kernel laplacian --dimension 2 --bits 16 --flip-probability 0.2 --delta 1e-6",
     ),
     "account days": ("account days days.csv --delta 1e-6",),
+    "account steps": ("account steps --noise 1 --rate 0.01 --steps 10000 --delta 1e-6",),
     "amplify": (
         "amplify --epsilon0 1 --users 10000 --delta 1e-6",
         "amplify --epsilon 0.1 --users 10000 --delta 1e-6",

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from dpverify.cli.protocol_names import known_name
+from protocols.validation import meant
 
 __all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
 
@@ -40,7 +41,9 @@ def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
             return command, [*path[1:], *words[place:]]
         name = known_name(word, commands)
         if name is None:
-            raise ValueError(f"{word!r} must be a command of `{' '.join(path)}`: {_names(commands)}.")
+            raise ValueError(
+                f"{word!r} must be a command of `{' '.join(path)}`: {_names(commands)}{meant(word, commands)}."
+            )
         command = commands[name]
         path.append(name)
     if words and hasattr(command, "commands"):

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 import typer
 
 from dpverify.cli.protocol_names import known_name
+from protocols.validation import meant
 
 __all__ = ["choice", "exact", "integer", "number", "read_exactly"]
 
@@ -194,7 +195,7 @@ def choice(*names: str, known: Callable[[], Sequence[str]], help: str, several: 
     def parse(option: str, text: str) -> str:
         words = known()
         word = known_name(text, words)
-        return _refuse(option, text, f"one of {', '.join(words)}") if word is None else word
+        return _refuse(option, text, f"one of {', '.join(words)}{meant(text, words)}") if word is None else word
 
     def complete(incomplete: str) -> list[str]:
         return [word for word in known() if word.startswith(incomplete.lower())]

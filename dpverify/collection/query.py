@@ -71,8 +71,7 @@ class Asked:
     asks: str = "bits"
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name or not self.name.isascii() or not self.name.isprintable():
-            raise ValueError(f"name={self.name!r} must be a text of printable ASCII.")
+        _check_name(self.name)
         check_choice("asks", self.asks, _LEAST)
         if self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
@@ -89,6 +88,11 @@ class Asked:
         return Day(self.protocol, self.changed * days, self.honest)
 
 
+def _check_name(name: Any) -> None:
+    if not isinstance(name, str) or not name.strip() or not name.isascii() or not name.isprintable():
+        raise ValueError(f"name={name!r} must be a text of printable ASCII that is not empty.")
+
+
 def _changed(asks: str, sums: int) -> int:
     return 2 if asks == "buckets" else sums
 
@@ -100,7 +104,7 @@ class Query:
     Parameters
     ----------
     name : str
-        Of the question; no other of a design has it.
+        Of the question, printable ASCII; no other of a design has it.
     bits : int, optional
         So many yes-or-no questions: how many users say yes to each. Her answers to all may change.
     levels : int, optional
@@ -133,8 +137,7 @@ class Query:
     bitsum: str | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name.strip() or not self.name.isprintable():
-            raise ValueError(f"name={self.name!r} must be a printable text that is not empty.")
+        _check_name(self.name)
         asked = [kind for kind in _LEAST if getattr(self, kind) is not None]
         if len(asked) != 1:
             raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")

@@ -29,7 +29,7 @@ from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
 from dpverify.files import write_text
 from dpverify.guarantee import CapacityError, ThreatModel
-from dpverify.shown import Plain, Shown
+from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
@@ -76,7 +76,7 @@ class Rehearsed(Plain):
 
 
 @dataclass(frozen=True)
-class Rehearsal(Shown):
+class Rehearsal(Drawn):
     """What came of a rehearsal.
 
     Parameters
@@ -94,6 +94,7 @@ class Rehearsal(Shown):
     """
 
     table_by: ClassVar[str] = "dpverify.report.collections.rehearsals:rehearsal_table"
+    figure_by: ClassVar[str] = "dpverify.report.collections.rehearsals:rehearsal_bars"
     plain_as: ClassVar[str] = "users offline cheats days bytes rows=queries"
 
     users: int
@@ -207,7 +208,7 @@ def rehearse(
 
 
 def _begun(folder: Path, arguments: list[Any]) -> None:
-    """Write down what the files of a folder depend on; ValueError if those of other arguments are there."""
+    """Write down what the files of a folder depend on; ValueError if those of others are there."""
     path, said = folder / ".rehearsal.json", json.dumps(arguments) + "\n"
     if not path.exists() and not any(folder.glob("day-*/*.batch")):
         folder.mkdir(parents=True, exist_ok=True)

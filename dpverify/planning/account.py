@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Number, ThreatModel
+from dpverify.guarantee import Adjacency, Number, ThreatModel
 from dpverify.planning.answers import (
     PROOF,
     answered,
@@ -18,6 +18,7 @@ from dpverify.planning.answers import (
 from dpverify.planning.result import AccountResult, HonestView, checked_honest
 from dpverify.planning.schedules.result import account_schedule
 from dpverify.planning.schedules.schedule import Schedule
+from dpverify.planning.steps.account import account_steps, steps_of
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 from protocols.validation import check_integer
 
@@ -36,6 +37,7 @@ def account(
     threat_model: ThreatModel | str | None = None,
     at_most: int | None = None,
     honest: Number | None = None,
+    adjacency: Adjacency | str | None = None,
 ) -> AccountResult:
     """Compute what `instances` runs of a protocol on the same users give, as an interval that contains the truth.
 
@@ -43,7 +45,9 @@ def account(
     ----------
     protocol : object
         Any protocol with a twin that states its privacy curve, with its parameters, or a fitted estimator of
-        `dpverify.learning`, which stands for the protocol that it has run. Or a list of (protocol, instances) or
+        `dpverify.learning`, which stands for the protocol that it has run. Or a `dpverify.NoisyStep`, as of DP-SGD, a
+        list of (NoisyStep, instances), or an event of dp-accounting: the result is a
+        `dpverify.planning.steps.account.StepsResult`. Or a list of (protocol, instances) or
         (protocol, instances, honest), for runs of different protocols, or on different numbers of users, that the same
         user may take part in: the result is a `dpverify.planning.schedules.result.ScheduleResult`, with the
         cumulative curve.
@@ -71,10 +75,12 @@ def account(
         How many of the users follow the protocol, at least, or below 1 which share of them; all when omitted. Of the
         others the adversary knows, or chose, all that they sent, or they stay away, and which of them do so is known
         (docs/crowds.md). Of a list, in each run that does not say it.
+    adjacency : Adjacency or str, optional
+        Of steps and events only, "add-remove" when omitted; protocols are accounted for "replace-one".
 
     Returns
     -------
-    AccountResult or ScheduleResult
+    AccountResult, ScheduleResult or StepsResult
         `epsilon` and `delta` as intervals, one of them as given, and what they mean.
 
     Raises
@@ -94,6 +100,14 @@ def account(
     >>> print(f"{account(days, delta=1e-6).epsilon.upper:.2f}")
     0.33
     """
+    if (steps := steps_of(protocol, instances, adjacency)) is not None:
+        given = {"squared_change": squared_change, "ball": ball or None, "threat_model": threat_model}
+        for name, value in (given | {"at_most": at_most, "honest": honest}).items():
+            if value is not None:
+                raise ValueError(f"{name}={value!r} must be omitted for steps of a trusted curator.")
+        return account_steps(steps, delta=delta, epsilon=epsilon, relative_width=relative_width)
+    if adjacency not in (None, Adjacency.REPLACE_ONE):
+        raise ValueError(f"adjacency={adjacency!r} must be 'replace-one' but for steps: the number of users is public.")
     if isinstance(protocol, (list, tuple)):
         if instances != 1 or squared_change is not None or ball:
             raise ValueError(

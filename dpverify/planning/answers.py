@@ -155,9 +155,16 @@ def _deltabetween(curve: Callable[[float], PrivacyCurve], epsilon: Interval) -> 
         reference = max(least, most**1.5, LEAST_GUESS)
 
 
-def upper_bound(epsilon: float, delta: float, threat_model: ThreatModel, method: str, source: str) -> Guarantee:
+def upper_bound(
+    epsilon: float,
+    delta: float,
+    threat_model: ThreatModel,
+    method: str,
+    source: str,
+    adjacency: Adjacency = Adjacency.REPLACE_ONE,
+) -> Guarantee:
     """Return what is proved about a whole composition."""
-    return Guarantee(epsilon, delta, Adjacency.REPLACE_ONE, threat_model, Side.UPPER_BOUND, method, source)
+    return Guarantee(epsilon, delta, adjacency, threat_model, Side.UPPER_BOUND, method, source)
 
 
 def chosen_threat_model(name: str, known: Sequence[ThreatModel], threat_model: ThreatModel | str | None) -> ThreatModel:

@@ -29,7 +29,7 @@ checker: Any = importlib.import_module("dpverify.certificates.checker")  # untyp
 _NODES = 12_288
 """How many a window may have: twice as many take twice the time, and are a quarter as much too wide."""
 _MANY = 768
-"""From so many instances on there are more nodes, as each instance makes the measure wider by as much."""
+"""From so many measures together on there are more nodes, as each makes their product wider by as much."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end."""
 _SLACK = 4e-3
@@ -37,8 +37,8 @@ _SLACK = 4e-3
 _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
-_CELLS = 1300
-"""Into how many cells the datasets of randomized response are cut, at most."""
+_CELLS, _ALL_CELLS = 1300, 6_000
+"""Into how many cells the datasets of randomized response are cut, at most: of an entry, and of all together."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
 Losses = list[tuple[float, float]]
@@ -188,7 +188,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
-    nodes = _NODES * max(1.0, sum(entry["instances"] for entry in entries) / _MANY) ** 0.6
+    nodes = _NODES * max(1.0, sum(map(_factors, entries)) / _MANY) ** 0.6
     most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:
@@ -198,12 +198,15 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         entry["window"] = [-reach, reach]
     low, high = (math.ceil(end * 2**grid) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
-    work = checker.Checker(found["bits"], grid, found["tail"], found["window"])
-    parts = []
+    sizes = found["bits"], grid, found["tail"], found["window"]
+    work = checker.Checker(*sizes)
+    parts, cut = [], [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
     for entry in entries:
         entry["cuts"] = []
-        if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS:
-            entry["cells"] = _datasets(work, entry, Fraction(found["delta"]))
+        if entry in cut:
+            # What choosing takes is no work of the checker's.
+            most = max(min(_CELLS, _ALL_CELLS // len(cut)), 1)
+            entry["cells"] = _datasets(checker.Checker(*sizes), entry, Fraction(found["delta"]), most)
         for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
             if len(measures) == 1:
                 parts.append(work.mixes(measures, entry["instances"], []))
@@ -215,6 +218,12 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
         raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
     found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
     return found
+
+
+def _factors(entry: dict[str, Any]) -> int:
+    """Return how many measures are together in an entry."""
+    both = checker.PROTOCOLS[entry["protocol"]][2] is checker.BOTH
+    return int(entry["instances"]) * (1 + both)
 
 
 def _losses(grid: Any, entry: dict[str, Any]) -> list[Losses]:
@@ -266,13 +275,13 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
-    """Return where cells begin: each is as wide as to be below the chord of those at both ends, which are as bad.
+def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction, most: int) -> list[int]:
+    """Return where at most so many cells begin: each below the chord of those at both ends, which are as bad.
 
     Revealing a share of the users costs half of it in epsilon, so that the better end has room for a wide cell.
     """
     honest: int = entry["honest"]
-    if honest <= _CELLS:
+    if honest <= most:
         return [*range(honest)]
     values, bad = _read(entry), []
     for k in (0, honest - 1):
@@ -291,7 +300,7 @@ def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[int]:
     narrow, wide = 0.0, float(honest)
     while wide - narrow > 0.1:
         width = (narrow + wide) / 2
-        narrow, wide = (narrow, width) if len(cells(width)) <= _CELLS else (width, wide)
+        narrow, wide = (narrow, width) if len(cells(width)) <= most else (width, wide)
     return cells(wide)
 
 

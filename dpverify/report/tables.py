@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpverify.guarantee import Guarantee
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
+    from dpverify.planning.steps.account import StepsResult
 
 __all__ = [
     "WIDTH",
@@ -41,6 +42,7 @@ __all__ = [
     "rows_under",
     "set_parameters",
     "shell",
+    "steps_table",
     "title",
 ]
 
@@ -48,6 +50,8 @@ WIDTH = 80
 """The width in columns that tables are laid out for where there is no terminal."""
 _LONG = 17
 """Columns that a name may take."""
+_MOST_STEPS = 12
+"""Of different steps; more are left out."""
 
 
 def as_text(table: RenderableType) -> str:
@@ -193,6 +197,18 @@ def account_table(result: AccountResult) -> RenderableType:
     if result.users is not None:
         sizes = f"n = {counted(result.users, 'user')}, {sizes}"
     headline = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
+    return Group(
+        title(headline),
+        _point(result),
+        Text(f"At most: {reading([result.guarantee])}."),
+        *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
+        *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
+        *(Text(f"Datasets: {note}.") for note in result.notes),
+    )
+
+
+def _point(result: AccountResult) -> Rows:
+    """Return the point of a privacy curve as a table."""
     table = rows_under("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
         # What was given is one number, not the floats next to it; what was computed is rounded outwards.
@@ -201,13 +217,19 @@ def account_table(result: AccountResult) -> RenderableType:
             table.add_row(name, known, known)
         else:
             table.add_row(name, rounded_down(interval.lower, 10), rounded_up(interval.upper, 10))
+    return table
+
+
+def steps_table(result: StepsResult) -> RenderableType:
+    """Return what steps of a trusted curator give, as an interval, and what is assumed."""
+    steps = result.steps
     return Group(
-        title(headline),
-        table,
+        title(f"{counted(steps.number, 'noisy step')}, {steps.adjacency.value}"),
+        *(Text(f"{count:,} x {step}") for step, count in steps.parts[:_MOST_STEPS]),
+        *([Text("...")] if len(steps.parts) > _MOST_STEPS else []),
+        _point(result),
         Text(f"At most: {reading([result.guarantee])}."),
-        *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
-        *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
-        *(Text(f"Datasets: {note}.") for note in result.notes),
+        *(Text(f"Sampling: {note}.") for note in result.notes),
     )
 
 

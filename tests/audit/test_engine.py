@@ -168,7 +168,7 @@ def test_the_power_of_a_loss_is_against_one_that_varies_less(monkeypatch: pytest
     monkeypatch.setattr(engine, "g_test_power", record)
     report = thrown(dice(DIE), claim=CLAIM, detect=0.25)
     (result,) = (result for result in report.results if result.check.startswith("privacy loss"))
-    assert (result.power, result.fault) == (0.5, "loss with standard deviation 25 % smaller")
+    assert (result.power, result.fault) == (0.5, "loss with a standard deviation 25 % smaller")
     # One bin for each of three losses; in order of the loss, or against it.
     claimed, other, trials = next(entry for entry in asked if entry[0].size == 3)
     losses = np.unique(np.round(np.log(DIE.pmf / LOADED.pmf), 9))

@@ -15,7 +15,7 @@ LAW = DiscreteLaw.of(np.arange(9), np.array([1.0, 8, 28, 56, 70, 56, 28, 8, 1]) 
 def test_conformance_states_its_power_against_a_narrower_law() -> None:
     rng = np.random.default_rng(1)
     result = conforms("a sample", LAW, LAW.sample(1_000, rng), rng, 1e-3, 0.2)
-    assert result.fault == "standard deviation 20 % smaller"
+    assert result.fault == "a standard deviation 20 % smaller"
     assert result.p_value > 1e-3
     narrow = narrowed(LAW, 0.2)
     assert narrow is not None
@@ -25,7 +25,7 @@ def test_conformance_states_its_power_against_a_narrower_law() -> None:
     assert result.power is not None
     assert abs(found / 50 - result.power) < 0.35  # five standard deviations
     constant = conforms("a constant", DiscreteLaw.of([3], [1.0]), np.full(100, 3.0), rng, 1e-3, 0.2)
-    assert (constant.fault, constant.power) == ("an outcome other than the only one", 1.0)
+    assert (constant.fault, constant.power) == ("any outcome but the law's only one", 1.0)
 
 
 def test_a_control_that_sees_nothing_means_no_power() -> None:

@@ -18,7 +18,7 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
     found = narrowed(law, 0.1)
     assert found is not None
     other, name = found
-    assert name == "standard deviation 10 % smaller"
+    assert name == "a standard deviation 10 % smaller"
     assert math.sqrt(other.variance) == pytest.approx(0.9 * math.sqrt(law.variance))
 
     def divergence(alternative: DiscreteLaw) -> float:
@@ -32,7 +32,7 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
     assert divergence(other) < divergence(laplace)
     two = narrowed(DiscreteLaw.of([0, 1], [0.5, 0.5]), 0.1)
     assert two is not None
-    assert two[1] == "mean off by 0.1 standard deviations"
+    assert two[1] == "a mean off by 0.1 standard deviations"
     assert two[0].mean == pytest.approx(0.45)
     assert narrowed(DiscreteLaw.of([3], [1.0]), 0.1) is None
 

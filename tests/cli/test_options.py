@@ -134,7 +134,7 @@ def test_an_option_may_take_several_values() -> None:
     assert typed(exact(within="(0, inf)", help="", several=True), Any, "2,1,1.0,2") == ("2", "1")
     words = choice(known=lambda: ("rr", "nb", "3nb"), help="", several=True)
     assert typed(words, Any, "NB, rr,nb") == ("nb", "rr")
-    with pytest.raises(ValueError, match=r"'4nb' must be one of rr, nb, 3nb\.$"):
+    with pytest.raises(ValueError, match=r"'4nb' must be one of rr, nb, 3nb \(did you mean 'nb'"):
         typed(words, Any, "rr,4nb")
 
 

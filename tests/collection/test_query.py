@@ -100,6 +100,7 @@ def test_more_than_randomized_response_can_err_is_refused() -> None:
         ({"bits": 1, "bitsum": "3nb"}, "bitsum"),
         ({"bits": 1, "name": " "}, "name"),
         ({"bits": 1, "name": "a\nb"}, "name"),
+        ({"bits": 1, "name": "\u00e9"}, "name"),
     ],
 )
 def test_what_is_no_query_is_refused(given: dict[str, object], argument: str) -> None:

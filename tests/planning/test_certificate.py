@@ -73,6 +73,15 @@ def test_days_of_different_protocols_have_one_certificate(tmp_path: Path) -> Non
     assert json.loads((tmp_path / "both.json").read_text()) == found
 
 
+def test_days_share_the_cells_of_their_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.planning.certificate._ALL_CELLS", 30)
+    days = [(RandomizedResponse(60 + day, 0.3), 1) for day in range(3)]
+    found = certificate(days, delta="1e-3")
+    assert [1 < len(entry["cells"]) <= 10 for entry in found["together"]] == [True] * 3
+    truth = account(days, delta=1e-3).epsilon
+    assert truth.lower <= float(found["epsilon"]) <= 1.2 * truth.upper
+
+
 def test_what_has_no_certificate_is_named() -> None:
     with pytest.raises(TypeError, match="which have certificates"):
         certificate(CentralGaussian(100, 5.0), delta=1e-5)

@@ -25,6 +25,7 @@ from protocols.validation import (
     check_ranges,
     check_real,
     check_vectors,
+    meant,
 )
 from tests.refusals import refused
 
@@ -179,3 +180,14 @@ def test_a_field_states_its_range_once() -> None:
             check_ranges(Made(**wrong))
     with refused("count=1.5", TypeError):
         check_ranges(Made(count=1.5))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [("poison", " (did you mean 'Poisson'?)"), ("POISSON", " (did you mean 'Poisson'?)"), ("xyz", ""), (7, "")],
+)
+def test_a_word_that_is_near_is_told(typed: object, told: str) -> None:
+    assert meant(typed, ["rr", "Poisson"]) == told
+    with pytest.raises(ValueError, match=r"must be one of rr, nb") as raised:
+        check_choice("name", "po", ["rr", "nb"])
+    assert str(raised.value) == "name='po' must be one of rr, nb."

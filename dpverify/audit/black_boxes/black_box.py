@@ -18,7 +18,6 @@ from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import InputPair, InputPairs, input_pairs
 from dpverify.audit.black_boxes.own_terms import Claimed, points_of
 from dpverify.audit.black_boxes.sequential import StagedBets
-from dpverify.audit.black_boxes.tried import held_out, least_sure
 from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import stated
@@ -152,13 +151,14 @@ def audit_mechanism(
             report = _report(
                 given, claimed, at, resolution, looks, replace(how, trials=trials), family_level, inspected
             )
-            if report.verdict is not Verdict.UNDECIDED or not looks.goes_on:
+            if looks.stands(report.verdict):
                 break
     if bets is not None and bets.refuted_after is not None:
         result = _bet(bets, bets.refuted_after, claimed, at, how)
         return _refuted(given, claimed, at, pairs, [result], bets.refuted_after, how, _seen_in(bets.seen_in), inspected)
     assert report is not None
-    return report
+    asked = claimed is not None and report.verdict is Verdict.UNDECIDED
+    return replace(report, trials_needed=looks.needed()) if asked else report
 
 
 def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets) -> Iterator[list[NDArray[np.float64]]]:
@@ -176,7 +176,7 @@ def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float, how: Audi
         2.0 * math.exp(-bets.log_wealth),
         after,
         "betting on events that earlier outputs have taught, anytime-valid",
-        f"{more} with confidence {1.0 - how.level:.4g}, the claim; refuted after {after:,} outputs on each input",
+        f"{more}, the claim; refuted after {after:,} outputs on each input",
         power=1.0,
     )
 
@@ -251,7 +251,7 @@ def _report(
         else best.shown[0],
         shown_upper=max(one.shown[1] for one in found),
         confidence=looks.confidence,
-        trials_needed=max(one.needed for one in found),
+        rarest=looks.rarest,
         tradeoff=best.band.rows(),
         findings=inspected.findings,
     )
@@ -293,17 +293,14 @@ def _limits(
     inside: Sequence[Look],
 ) -> Limits:
     pairs = looks.pairs
-    level = how.level / (len(pairs) * looks.looks)
-    held = held_out(how.trials, looks.columns)
-    sure = (least_sure(how.trials, held, *point, level) for point in points_of(claimed, delta))
-    least = min((each for each in (*sure, looks.least_rare) if each is not None), default=None)
+    least = looks.rarest
     shown = max(found, key=lambda one: (one.epsilon_upper, one.shown[1])).result.fault
     tested = [
         Look("inputs", "; ".join(pair.name for pair in pairs)),
         Look("outputs", _LOOKED_AT, shown),
         *inside,
     ]
-    if least is not None:
+    if least < 1.0:
         tested.append(Look("tails", "outcomes that one of the inputs alone has", f"one of probability {least:.2g}"))
     tested += [Look("calls", fault) for fault in dict.fromkeys(result.fault for result in calls if result.fault)]
     tested += [Look(result.check, ELSEWHERE, result.fault) for result in further]
@@ -312,7 +309,7 @@ def _limits(
         "events that were not tried; no audit of a black box can exclude them",
         "what several calls show together, but for two in a row, repeated outputs and the sides of their medians",
     ]
-    if least is not None:
+    if least < 1.0:
         missing.append(f"outcomes rarer than {least:.2g}")
     if not any(result.check.startswith("repeated") for result in calls):
         missing.append("whether outputs are repeated: they are equal too often anyway")

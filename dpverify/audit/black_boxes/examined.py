@@ -4,25 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.black_boxes.members import Members
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, excluded, held_out, learned_on, with_held_out
+from dpverify.audit.black_boxes.tried import (
+    MOST_HELD,
+    allowed,
+    chosen_on,
+    decisive,
+    excluded,
+    held_out,
+    learned_on,
+    with_held_out,
+)
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_down
 from dpverify.search import galloped, least_integer
 from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve, claim_p_value, event_limits, shown_against
 from dpverify.statistics.bounds.tail_products import product_p_value
-from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, scanned_scores, tradeoff_thresholds
+from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above, scanned_scores, tradeoff_thresholds
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
 from dpverify.statistics.outputs.learned import NamedScore
 
-__all__ = ["Examination", "Examined", "TwoCalls"]
+__all__ = ["Examination", "Examined"]
 
 _FURTHER = 0.1
 """The share of the level that further events have together."""
@@ -58,7 +66,7 @@ class Examined:
     band : TradeoffBand
         Of the score of the event that shows most.
     least_mass : float
-        The least probability of the events that count; 0 where all do.
+        No event tried of a larger probability shows more; 0 where none does.
     seen_in : str
         What the event looks at that shows most; empty where none shows anything.
     """
@@ -73,8 +81,6 @@ class Examined:
     seen_in: str
     shown: tuple[float, float] = (0.0, math.inf)
     """What events show at least and at most in a claim's own terms, where it is no (epsilon, delta)."""
-    needed: float = 0.0
-    """About how many trials would decide, if events went on as they were seen; 0 if these do, inf if none seem to."""
 
     @property
     def curve(self) -> LowerCurve:
@@ -87,9 +93,8 @@ class Examination:
 
     The test of the claim and what events show at least err with probability `level` at most, and are one statement: an
     event's limits at half its share of the level refute the claim, or the product of its two tail probabilities does at
-    the other half. What events show at most errs with probability `upper` at
-    most. Both are shared by the chosen events and a band: events {score > t}, and their complements, of the score that
-    should show most.
+    the other half. What events show at most errs with probability `upper` at most. Both are shared by the chosen events
+    and a band: events {score > t}, and their complements, of the score that should show most.
 
     With delta = 0 a rare event may show any epsilon, and only those that the trials resolve count in a pass. With
     delta > 0 one as rare as delta shows none, but one somewhat more frequent may show all there is, where a learned
@@ -118,7 +123,12 @@ class Examination:
     looks : int
         Among how many examinations, of fixed numbers of outputs, `level` and `upper` are shared evenly: p-values are
         multiplied by it.
+    most_held : int
+        Of so many outputs at most scores are learned, and on as many events chosen.
     """
+
+    _share = 1.0
+    """The share of `level` and of `upper` that events have."""
 
     def __init__(
         self,
@@ -132,8 +142,9 @@ class Examination:
         seed: int,
         check: str,
         looks: int = 1,
+        most_held: int = MOST_HELD,
     ) -> None:
-        self._all = trials
+        self._all, self._most_held = trials, most_held
         self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
         self._looks = looks
         self._seed, self._check = seed, check
@@ -146,7 +157,7 @@ class Examination:
         start = 0
         if self._counts is None:
             if not self._kept:
-                self._held = held_out(self._all, first.shape[1])
+                self._held = held_out(self._all, first.shape[1], self._most_held)
                 self._trials = self._all - 2 * self._held
                 self._kept = [np.empty((2 * self._held, first.shape[1])) for _ in range(2)]
             start = min(2 * self._held - self._seen, len(first))
@@ -177,14 +188,20 @@ class Examination:
         # The band is of the score that should show most; which does, fresh outputs must not say.
         expected = np.rint(self._events.expected * self._trials).astype(np.int64)
         limits = event_limits(expected[:, 0], expected[:, 1], self._trials, self._level, self._events.shares(_FURTHER))
-        best = int(np.argmax(limits.epsilon_lower(delta)))
+        best = int(np.argmax(self._shown(limits)))
         before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
-        counted = self._events, best, tradeoff_thresholds(before[0], before[1]), self._scan(scores, first, second)
+        band = tradeoff_thresholds(before[0], before[1])
+        self._before = [counted_above(band, each) for each in before]
+        counted = self._events, best, band, self._scan(scores, first, second)
         self._counts = Members(*counted), Members(*counted)
 
     def _point(self, first: Rows, second: Rows, scores: Sequence[NamedScore]) -> tuple[float | None, float]:
         """Return what events are chosen against, from held-out outputs: the claim."""
         return self._claim
+
+    def _shown(self, limits: EventLimits) -> Rows:
+        """Return what each event shows at least."""
+        return limits.epsilon_lower(self._claim[1])
 
     def _limits_p_values(
         self, in_likely: NDArray[np.int64], in_other: NDArray[np.int64], trials: int
@@ -207,7 +224,7 @@ class Examination:
             least.append(self._limits_p_values(likely, other, trials) / ((1.0 - _PRODUCT) * each))
         # Of an event and its complement the product is the same.
         least.append(product_p_value(x[:own], y[:own], trials, self._points) / (_PRODUCT * shares[:own]))
-        return min(1.0, self._looks * float(min(values.min() for values in least)))
+        return min(1.0, self._looks * float(min(values.min() for values in least)) / self._share)
 
     def _scan(self, scores: Sequence[NamedScore], first: Rows, second: Rows) -> list[tuple[NamedScore, Rows]]:
         """Return plain scores and their thresholds; none where delta = 0."""
@@ -229,9 +246,9 @@ class Examination:
             p_value = self._p_value(x, y, self._trials)
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
-        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g} with confidence {1.0 - self._level:.4g}"
+        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}"
         if epsilon is not None:
-            lower, evidence = shown_against(lower, epsilon, delta, self._level, refuted=refuted)
+            lower, evidence = shown_against(lower, epsilon, delta, refuted=refuted)
         most, mass = self._most(every, beyond, self._trials)
         passes = self._passes(every, beyond, self._trials)
         most = max(most, lower)
@@ -257,8 +274,7 @@ class Examination:
         )
         seen_in = events.plainest(every.part(slice(len(events))).epsilon_lower(delta))
         band = TradeoffBand(every.part(slice(len(events), sum(self._parts[:2]))))
-        needed = 0.0 if epsilon is None or passes or refuted else self._needed(x, y)
-        return Examined(result, lower, most, excess, every, band, mass, seen_in, needed=needed)
+        return Examined(result, lower, most, excess, every, band, mass, seen_in)
 
     @property
     def _parts(self) -> tuple[int, int, int]:
@@ -293,13 +309,13 @@ class Examination:
         """Return the limits of all events by their counts, and the most that is beyond the ends of the scan."""
         assert self._counts is not None
         shares, upper_shares = self._shares
-        level, upper = (1.0 - _PRODUCT) * self._level / self._looks, self._upper / self._looks
+        level, upper = (self._share * each / self._looks for each in ((1.0 - _PRODUCT) * self._level, self._upper))
         every = event_limits(x, y, trials, level, shares, upper=upper, upper_shares=upper_shares)
         beyond = self._counts[0].beyond(every.part(slice(sum(self._parts[:2]), None))) if self._claim[1] > 0.0 else 0.0
         return every + every.part(slice(self._parts[0], None)).complements, beyond
 
     def _most(self, every: EventLimits, beyond: float, trials: int) -> tuple[float, float]:
-        """Return the most that an event which counts may show, and the least mass of those.
+        """Return the most that an event which counts may show, and up to which probability one may show more.
 
         With delta = 0 these are the chosen events that so many trials resolve, and whatever shows more for certain;
         with delta > 0 all, if what is beyond the ends of the scan has probability delta at most.
@@ -316,7 +332,8 @@ class Examination:
         if not counts.any():
             return math.inf, 1.0
         most = float(each[: len(events)][counts].max())
-        return max([most, *each[shown > most].tolist()]), float(events.expected[counts].max(axis=1).min())
+        most = max([most, *each[shown > most].tolist()])
+        return most, every.likeliest(np.flatnonzero(each[: len(events)] > most))
 
     def _passes(self, every: EventLimits, beyond: float, trials: int) -> bool:
         """Return whether the claim passes, where so many trials give these limits.
@@ -333,50 +350,22 @@ class Examination:
             return bool((own | (every.epsilon_upper(delta) <= most)).all())
         return self._most(every, beyond, trials)[0] <= most
 
-    def _needed(self, x: NDArray[np.int64], y: NDArray[np.int64]) -> float:
-        """Return how many outputs on each input would decide, if events went on as they were seen."""
+    def needed(self) -> float:
+        """Return about how many outputs on each input decide a claim, if events went on as they were seen.
+
+        0 if these do, inf if no number seems to.
+        """
+        x, y = self._counted()
 
         def decide(trials: int) -> bool:
             likely, other = (np.rint(side * (trials / self._trials)).astype(np.int64) for side in (x, y))
             every, beyond = self._limits(likely, other, trials)
             return self._passes(every, beyond, trials) or self._p_value(likely, other, trials) <= self._level
 
+        if decide(self._trials):
+            return 0.0
         bracket = galloped(decide, self._trials, 2 * self._trials, ceiling=_MOST_TRIALS)
         return math.inf if bracket is None else float(with_held_out(least_integer(decide, *bracket, tolerance=0.01)))
-
-
-class TwoCalls:
-    """Whether two calls in a row show no more than two calls may: noise that they share would cancel.
-
-    Independent calls of an (epsilon, delta) mechanism are (2 epsilon, 1 - (1 - delta)^2) together (kairouz2015). A pass
-    asks no more of this test than limits: what one call shows is held against the claim by `Examination`.
-
-    Parameters
-    ----------
-    trials, epsilon, delta, level, detect, seed, check, looks
-        See `Examination`; the trials and the claim are those of one call.
-    """
-
-    def __init__(self, trials: int, *, epsilon: float | None, delta: float, **given: Any) -> None:
-        twice = None if epsilon is None else 2.0 * epsilon
-        self._set(Examination(trials // 2, epsilon=twice, delta=delta * (2.0 - delta), upper=1.0 - POWER, **given))
-
-    def _set(self, both: Examination) -> None:
-        self._both = both
-        self._odd: tuple[Rows, Rows] | None = None
-
-    def update(self, first: Rows, second: Rows) -> None:
-        """Look at more outputs; see `Examination.update`."""
-        if self._odd is not None:
-            first, second = (np.concatenate(parts) for parts in zip(self._odd, (first, second), strict=True))
-        even = len(first) // 2 * 2
-        self._odd = (first[even:].copy(), second[even:].copy()) if len(first) > even else None
-        width = first.shape[1]
-        self._both.update(first[:even].reshape(-1, 2 * width), second[:even].reshape(-1, 2 * width))
-
-    def result(self) -> AuditResult:
-        """Return what all the outputs show."""
-        return replace(self._both.result().result, power=POWER)
 
 
 def _weights(events: ChosenEvents, epsilon: float, delta: float) -> NDArray[np.float64]:

@@ -1,7 +1,9 @@
 """All that is looked at in the outputs of a black box as they come: once, or again and again until it is decided.
 
 Each of several looks has its even share of the level, and numbers of outputs that are fixed beforehand: so over all of
-them together, whenever one stops, the level holds by a union bound.
+them together, whenever one stops, the level holds by a union bound. A pass stands once outcomes rare enough would have
+shown, or the time is over: of a mechanism with slack a few thousand outputs would pass, and tell nothing of a leak in a
+thousand.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from dpverify.audit.black_boxes.examined import Examined
 from dpverify.audit.black_boxes.neighbours import InputPair
 from dpverify.audit.black_boxes.own_terms import Claimed, examinations, points_of
 from dpverify.audit.black_boxes.pooled import RareOutcomes
-from dpverify.audit.black_boxes.tried import held_out
+from dpverify.audit.black_boxes.tried import held_out, least_sure
 from dpverify.audit.options import AuditOptions, batched
 from dpverify.audit.results import POWER, further_results, further_tests
 from dpverify.audit.running.calls import COMPARED, Calls
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.running.runner import Progress, block_generator
 from dpverify.audit.subject import Dataset
-from dpverify.statistics.family import AuditResult
+from dpverify.statistics.family import AuditResult, Verdict
 
 __all__ = ["GROWING", "Looks"]
 
@@ -43,6 +45,8 @@ As small a share of the figures' error probability is for what events show at mo
 """
 _RARE = 0.1
 """The share of the level that rare outcomes have, where something is claimed."""
+_RAREST = 1e-3
+"""A pass waits until an outcome of one input alone would have shown, were it this frequent beyond 2 delta."""
 
 Outputs = Sequence[NDArray[np.float64]]
 
@@ -77,6 +81,8 @@ class Looks:
         self.pairs, self._places, self._claimed, self._delta = pairs, places, claimed, delta
         self._how, self._sizes, self._look, self._seen = how, sizes, 0, 0
         self._began = time.monotonic()
+        self._drawing = 0.0
+        self._spent: list[tuple[float, float]] = []
         claim = _CLAIM_SHARE * level
         # A pass needs the confidence 0.95.
         upper = (1.0 - _CLAIM_SHARE) * min(how.level, 1.0 - POWER)
@@ -113,11 +119,30 @@ class Looks:
         """Whether all outputs on an input are the same."""
         return all(one.constant for one in self._calls)
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether there is a look behind this one, which would end in time if it took as long for each output."""
-        more = self._look + 1 < self.looks
-        return more and _GROWTH * (time.monotonic() - self._began) <= self._how.seconds
+    def stands(self, verdict: Verdict) -> bool:
+        """Return whether this is the last look, which came to a verdict: none is left, or none that would end in time.
+
+        A violation stands, and a pass that sees as rare outcomes as it should, or all that are kept for these.
+        """
+        rarest = _RAREST + 2.0 * min(delta for _, delta in points_of(self._claimed, self._delta))
+        passes = verdict is Verdict.CONSISTENT and (self._rare.full or self.rarest <= rarest)
+        if passes or verdict is Verdict.VIOLATES or self._look + 1 == self.looks:
+            return True
+        now = time.monotonic() - self._began
+        self._spent.append((self._drawing, now - self._drawing))
+        return now + self._forecast() > self._how.seconds
+
+    def _forecast(self) -> float:
+        """Return how many seconds the next look would take.
+
+        Drawing takes as long for each output; all else, much of which does not depend on their number, as much longer
+        than this time as this time than the time before.
+        """
+        sizes, spent = np.diff(self._sizes, prepend=0), np.diff(self._spent, axis=0, prepend=0.0)
+        (drawing, other), before = spent[-1], spent[-2:, 1]
+        here, grown = self._look, max(0.0, float(other - before[0]))
+        longer = (sizes[here + 1] - sizes[here]) / (sizes[here] - sizes[here - 1]) if here else 0.0
+        return float(drawing * sizes[here + 1] / sizes[here] + other + longer * grown)
 
     def progress(self, told: Progress | None) -> Progress | None:
         """Return what tells how many outputs there are, and the present look has."""
@@ -125,7 +150,9 @@ class Looks:
 
     def at(self, drawn: Iterable[Outputs]) -> Iterator[int]:
         """Look at outputs, and yield how many there were on each input once a look has all of its."""
+        since = time.monotonic()
         for outputs in batched(drawn, self._sizes):
+            self._drawing += time.monotonic() - since
             at = 0
             while at < len(outputs[0]):
                 end = min(len(outputs[0]), at + self.size - self._seen)
@@ -135,6 +162,7 @@ class Looks:
                     yield self.size
                     if self._look + 1 < self.looks:
                         self._begin(self._look + 1)
+            since = time.monotonic()
 
     def _begin(self, look: int) -> None:
         """Begin a look: what teaches it are outputs before it, as many as are kept, and what tests it comes then."""
@@ -172,6 +200,10 @@ class Looks:
         """Return what each pair shows."""
         return [one.result() for one in self._single]
 
+    def needed(self) -> float:
+        """Return about how many outputs on each input decide the claim on all pairs: see `Examination.needed`."""
+        return max(one.needed() for one in self._single)
+
     def rare(self) -> list[AuditResult]:
         """Return what rare outcomes of each pair show of the claim; of no more than are kept."""
         if self._claimed is None:
@@ -186,10 +218,12 @@ class Looks:
         return self._pooled[1]
 
     @property
-    def least_rare(self) -> float | None:
-        """About the least probability of an outcome of one input alone that this look finds."""
-        least: float = min((one.details["least"] for one in self.rare()), default=1.0)
-        return least if least < 1.0 else None
+    def rarest(self) -> float:
+        """About the least probability of an outcome of one input alone that this look finds; 1 where it finds none."""
+        held, level = held_out(self.size, self.columns), self._one["level"] / self.looks
+        learned = (least_sure(self.size, held, *at, level) for at in points_of(self._claimed, self._delta))
+        pooled = (float(one.details["least"]) for one in self.rare())
+        return min((each for each in (*pooled, *learned) if each is not None), default=1.0)
 
     def calls(self) -> list[AuditResult]:
         """Return the results of the tests of calls; of any more than are compared they are what they were."""

@@ -26,12 +26,15 @@ class MechanismReport(AuditReport):
     epsilon_lower : float
         A lower bound of the mechanism's epsilon at delta.
     epsilon_upper : float
-        No event that was tried shows more at delta, but for those rarer than `least_mass`; inf where nothing is
+        No event that was tried shows more at delta, if it is likelier than `least_mass`; inf where nothing is
         excluded. Of events that were not tried nothing is known: this is no upper bound for the mechanism.
     delta_upper : float
         No event that was tried, however rare, shows more at the claimed epsilon; 1 where nothing is claimed.
     least_mass : float
-        See above; 0 where delta > 0.
+        See above; 0 where all events count, as with delta > 0.
+    rarest : float
+        About the least probability of an outcome of one input alone that would have been found with power 0.95; 1 where
+        none would.
     mu_lower : float
         A lower bound of mu, of Gaussian differential privacy.
     renyi_lower : mapping of float to float
@@ -39,8 +42,8 @@ class MechanismReport(AuditReport):
     unit : str
         What a claim other than (epsilon, delta) is told in, such as mu; empty else.
     shown_lower, shown_upper : float
-        In that unit: the mechanism has at least the one, and no event that was tried shows more than the other, but for
-        those rarer than `least_mass`.
+        In that unit: the mechanism has at least the one, and no event that was tried shows more than the other, if it
+        is likelier than `least_mass`.
     confidence : float
         Of all these figures and of the band, together.
     trials_needed : float
@@ -54,7 +57,7 @@ class MechanismReport(AuditReport):
 
     plain_as: ClassVar[str] = (
         f"{AuditReport.plain_as} delta epsilon_lower epsilon_upper_of_events_tried=epsilon_upper "
-        "delta_upper_of_events_tried=delta_upper least_mass mu_lower renyi_lower unit shown_lower "
+        "delta_upper_of_events_tried=delta_upper least_mass rarest mu_lower renyi_lower unit shown_lower "
         "shown_upper_of_events_tried=shown_upper confidence trials_needed tradeoff findings"
     )
 
@@ -63,6 +66,7 @@ class MechanismReport(AuditReport):
     epsilon_upper: float = math.inf
     delta_upper: float = 1.0
     least_mass: float = 1.0
+    rarest: float = 1.0
     mu_lower: float = 0.0
     renyi_lower: Mapping[float, float] = field(default_factory=dict)
     unit: str = ""
@@ -83,18 +87,24 @@ class MechanismReport(AuditReport):
             excluded.append(f"{self.unit} {rounded_up(self.shown_upper, 4)}")
         if self.epsilon_upper < math.inf:
             excluded.append(f"epsilon {rounded_up(self.epsilon_upper, 4)} at delta {self.delta:.3g}")
+        likely = f" likelier than {rounded_up(self.least_mass, 2)}" if excluded and self.least_mass > 0 else ""
+        most = [f"no event tried{likely} shows more than {', or '.join(excluded)}"] if excluded else []
         if self.claim is not None and self.delta_upper < 1.0:
-            excluded.append(f"delta {rounded_up(self.delta_upper, 3)} at epsilon {self.claim['epsilon']:.4g}")
-        most = f"no event tried shows more than {', or '.join(excluded)}" if excluded else "nothing is excluded"
+            most.append(
+                f"{'none' if excluded else 'no event tried shows'} more than delta {rounded_up(self.delta_upper, 3)} "
+                f"at epsilon {self.claim['epsilon']:.4g}"
+            )
         lower, least = self.epsilon_lower, "epsilon {} at delta {:.3g}"
         if self.unit:
             lower, least = self.shown_lower, f"{self.unit} {{}}"
         shows = (
             f"some shows at least {least.format(rounded_down(lower, 4), self.delta)}" if lower > 0 else "none shows any"
         )
-        figures = f"{most}; {shows} (confidence {self.confidence:.4g})"
-        rare = f"rarer than {self.least_mass:.2g}, or not tried," if self.least_mass > 0 else "not tried"
-        others = f" Events {rare} may show more." if excluded else ""
+        figures = f"{', and '.join(most) or 'nothing is excluded'}; {shows} (confidence {self.confidence:.4g})"
+        others = " Events not tried may show more." if most else ""
+        if self.rarest < 1.0:
+            shown = f"were its probability about {self.rarest:.2g} or more"
+            others = f" An outcome of one input alone would have shown, {shown}.{others}"
         if self.verdict is Verdict.CONSISTENT:
             return f"Consistent: {figures}.{others}"
         if self.claim is None:

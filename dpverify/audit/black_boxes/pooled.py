@@ -46,6 +46,11 @@ class RareOutcomes:
         self._most, self._columns_of = 0, 0
         self._codes: list[list[NDArray[np.int64]]] = [[] for _ in range(inputs)]
 
+    @property
+    def full(self) -> bool:
+        """Whether all outputs are kept that ever are."""
+        return self._outputs is not None and self.kept == self._most
+
     def update(self, outputs: Sequence[NDArray[np.float64]]) -> None:
         """Add as many outputs on every input, shape (runs, columns) each."""
         if self._outputs is None:
@@ -91,8 +96,11 @@ class RareOutcomes:
             p_values = sets.p_values(epsilon, delta, each)
             at = int(np.argmin(p_values))
             p_value, lower = min(1.0, looks * float(p_values[at])), sets.epsilon_lower(delta, each)
-            found = f"{sets.names[at]}: {sets.first[at]} of {sets.sizes[at]} are of the first input"
-        lower, evidence = shown_against(lower, epsilon, delta, level, refuted=p_value <= level)
+            hits, size, where = int(sets.first[at]), int(sets.sizes[at]), "first"
+            if 2 * hits < size:
+                hits, where = size - hits, "second"
+            found = f"{sets.names[at]}: {hits} of {size} are of the {where} input"
+        lower, evidence = shown_against(lower, epsilon, delta, refuted=p_value <= level)
         return AuditResult(
             check,
             p_value,

@@ -15,6 +15,7 @@ from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
 __all__ = [
+    "MOST_HELD",
     "allowed",
     "chosen_on",
     "decisive",
@@ -32,7 +33,7 @@ _DEVIATIONS = 3.5
 """Standard deviations between an estimate and its limits."""
 _FEW_HELD, _FEW = 7, 200
 """Where that would be few, a seventh of them, up to so many."""
-_MOST_HELD = 50_000
+MOST_HELD = 50_000
 """Outputs on each input that scores are learned from, and as many that events are chosen on."""
 _MOST_NUMBERS = 2**20
 """How many numbers these have at most: of wide outputs fewer are kept, so that they take little memory."""
@@ -62,15 +63,15 @@ def decisive(trials: int, epsilon: float, delta: float, detect: float) -> bool:
     return _DEVIATIONS * (1.0 + math.sqrt((1.0 - q) / q)) <= (allowed(loss, detect) - loss) * math.sqrt(trials)
 
 
-def held_out(trials: int, columns: int = 1) -> int:
+def held_out(trials: int, columns: int = 1, most: int = MOST_HELD) -> int:
     """Return how many outputs scores are learned from; as many are for choosing events, the rest is for the test."""
-    most = min(_MOST_HELD, _MOST_NUMBERS // columns)
+    most = min(most, _MOST_NUMBERS // columns * most // MOST_HELD)
     return min(max(trials // 8, min(trials // _FEW_HELD, _FEW)), max(_FEW, most))
 
 
 def with_held_out(fresh: int) -> int:
     """Return about how many outputs there are if so many are left for the test; see `held_out`."""
-    return min(math.ceil(fresh / 0.75), fresh + 2 * _MOST_HELD)
+    return min(math.ceil(fresh / 0.75), fresh + 2 * MOST_HELD)
 
 
 def learned_on(first: Rows, second: Rows, epsilon: float | None, seed: int) -> list[NamedScore]:

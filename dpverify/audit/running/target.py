@@ -158,7 +158,11 @@ class Target:
                 f"{self.shown} returned no array of the shape {wanted} in {where}: {_one_line(error)}"
             ) from error
         if outputs.shape != wanted:
-            raise TargetError(f"{self.shown} returned the shape {outputs.shape} in {where}, but must return {wanted}.")
+            # Of runs that were made one by one what each returned is told.
+            seen, must = outputs.shape, f"{wanted}"
+            if not self.batch:
+                seen, must = seen[1:], f"{self.seen}" if self.seen else "a number"
+            raise TargetError(f"{self.shown} returned the shape {seen} in {where}, but must return {must}.")
         if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
             raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
         if np.issubdtype(outputs.dtype, np.integer) and _largest(outputs) > _EXACT:

@@ -11,6 +11,7 @@ import typer
 from dpverify.cli.accounts.days import account_days
 from dpverify.cli.accounts.density import kernel_density
 from dpverify.cli.accounts.runs import TypedRun, taken
+from dpverify.cli.accounts.steps import account_steps
 from dpverify.cli.commands import made_by
 from dpverify.cli.declared import Changes, Run, declaring, fitting
 from dpverify.cli.options import integer, number
@@ -136,3 +137,4 @@ def account_selection(buckets: Buckets, shape: BucketShape, p: BucketP, users: A
 
 account.command("kde")(_command(kernel_density))
 account.command("days")(account_days)
+account.command("steps")(account_steps)

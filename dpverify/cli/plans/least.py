@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.accounts.steps import least_noise
 from dpverify.cli.commands import taking
 from dpverify.cli.groups import Listed
 from dpverify.cli.options import choice, integer, number
@@ -85,6 +86,7 @@ def register(app: typer.Typer) -> None:
     group.command(name="users")(_users)
     group.command(name="epsilon")(_epsilon)
     group.command(name="messages")(_messages)
+    group.command(name="noise")(least_noise)
     app.add_typer(group, name="least")
     app.command(name="front")(_front)
 

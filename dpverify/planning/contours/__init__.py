@@ -1,1 +1,1 @@
-"""Which sum along a contour shows what a protocol guarantees? Lines, cells and sizes for a certificate of that."""
+"""Which sum along a contour shows what a joint change reveals? Lines, cells and sizes for a certificate of that."""

@@ -1,4 +1,4 @@
-"""Which sum along a contour shows what a protocol guarantees? Lines, cells and sizes that `contour_checker` needs.
+"""Which sum along a contour shows what a joint change reveals? Lines, cells and sizes that `contour_checker` needs.
 
 What is here only chooses: whether the claim holds is decided by `dpverify.certificates.contour_checker` alone.
 """
@@ -29,14 +29,12 @@ checker: Any = importlib.import_module("dpverify.certificates.contour_checker") 
 
 _FINE = 32.0
 """How many nodes a standard deviation of one loss has: twice as many take twice the time."""
-_LEFT_OUT, _FADED = 1e-5, 2e-3
-"""The share of delta that is counted as lost at the largest losses: in full, and of joint changes."""
-_SMOOTHING, _SMOOTHING_JOINT = 2e-4, 3e-4
+_FADED = 2e-3
+"""The share of delta that is counted as lost at the largest losses."""
+_SMOOTHING = 3e-4
 """What is added to the variance of the total loss, of it."""
-_WIDEN = 5e-4
-"""What revealed users may add to epsilon, of it."""
 _PIECES = 4
-"""Into how many the datasets of either half are cut for joint changes, a quarter as large towards the end."""
+"""Into how many the datasets of either half are cut, a quarter as large towards the end."""
 _STEP = 0.03
 """How far sizes are apart, of them, and of the size that all bits may move by."""
 _SIZES = 14
@@ -46,12 +44,7 @@ _FINER = 1
 
 
 def contour_certificate(
-    protocol: Any,
-    *,
-    delta: Number,
-    instances: int = 1,
-    honest: int | None = None,
-    squared_change: Number | None = None,
+    protocol: Any, *, delta: Number, squared_change: Number, instances: int = 1, honest: int | None = None
 ) -> dict[str, Any]:
     """Return a certificate of about the least epsilon that a sum along a contour can show.
 
@@ -61,12 +54,12 @@ def contour_certificate(
         Shuffled randomized response, negative binomial or Poisson noise; its parameters are certified as they print.
     delta : int, float, str, Decimal or Fraction
         In (0, 1). A decimal is certified as it is, another number as its float prints.
+    squared_change : int, float, str, Decimal or Fraction
+        At most what the squares of the changes of her bits' probabilities add up to.
     instances : int
         How many runs, at least 1.
     honest : int, optional
         How many of the users follow the protocol; all when omitted.
-    squared_change : int, float, str, Decimal or Fraction, optional
-        At most what the squares of the changes of her bits' probabilities add up to; all may change when omitted.
 
     Returns
     -------
@@ -96,8 +89,8 @@ def contour_certificate(
     tail = min(math.ceil(math.log2(instances / share)) + 16, 256)
     found |= {"bits": min(tail + 40, 256), "tail": tail}
     try:
-        return _full(found, share) if squared_change is None else _joint(found, share, squared_change)
-    except (checker.Refused, checker.Malformed, ArithmeticError) as reason:
+        return _joint(found, share, squared_change)
+    except (checker.Refused, ArithmeticError) as reason:
         raise CapacityError(f"No sum along a contour is within reach of the checker: {reason}") from None
 
 
@@ -122,12 +115,9 @@ def _losses(found: dict[str, Any]) -> list[Loss]:
     share, honest = Fraction(found["honest"], found["users"]), found["honest"]
     if found["protocol"] == "rr":
         return [_response(found, ones, honest - 1 - ones) for ones in (0, honest - 1)]
-    line = checker.Line(found["bits"], 1, found["tail"], [0, 1], 1, Decimal(1), Decimal(1), 2, Decimal(1))
-    if found["protocol"] == "nb":
-        up, _ = line.counts("nb", Fraction(found["shape"]) * share, Fraction(found["p"]))
-    else:
-        up, _ = line.counts("poisson", Fraction(found["mean"]) * share)
-    masses = np.array([mass / line.one for mass in up])
+    line = checker.Line(found["bits"], 1, found["tail"], 1, [0, 1], 2, Decimal(1), Decimal(1), Decimal(1))
+    shape, p, mean = (Fraction(found.get(name, 0)) for name in ("shape", "p", "mean"))
+    masses = np.array([mass / line.one for mass in line.counts((shape * p + mean) * share, p)])
     after, before = np.append(0.0, masses), np.append(masses, 0.0)
     return [Loss.of(after, before), Loss.of(before, after)]
 
@@ -164,32 +154,6 @@ def _typed_epsilon(line: Any, logarithm: Any, lost: Any, delta: Decimal) -> str:
         return format(found if line.delta(logarithm, found) + lost <= delta else found * (1 + Decimal("1e-9")), "f")
 
 
-# ---------------------------------------------------------------------- all may change
-
-
-def _full(found: dict[str, Any], delta: float) -> dict[str, Any]:
-    times, losses = found["instances"], _losses(found)
-    _window(found, losses, _LEFT_OUT * delta / times)
-    losses = [loss.below(found["top"] / 2 ** found["grid"]) for loss in losses]
-    spread = max(math.sqrt(times * loss.tilted(0.0)[1]) for loss in losses)
-
-    def line_at(tilt: float) -> Sum:
-        return Sum(tilt, math.sqrt(times * max(loss.tilted(tilt)[1] for loss in losses)))
-
-    def cost(log_tilt: float) -> float:
-        line = line_at(math.exp(log_tilt))
-        most = max(line.of(times * loss.moduli(line.tilt, line.heights)) for loss in losses)
-        return (most - math.log(delta)) / line.tilt
-
-    tilt, least = _best(cost, spread)
-    line = line_at(tilt)
-    found |= line.typed(_SMOOTHING)
-    if "flip_probability" in found:
-        found["cells"] = found["pieces"] = _cells(found, line, _WIDEN * least * tilt)
-    made, logarithm, lost, _ = checker.bounded(found)
-    return found | {"epsilon": _typed_epsilon(made, logarithm, lost, Decimal(found["delta"]))}
-
-
 def _best(cost: Callable[[float], float], spread: float) -> tuple[float, float]:
     """Return about the tilt of the least cost, and that."""
     tried = np.linspace(math.log(0.3 / spread), math.log(60.0 / spread), 12)
@@ -198,34 +162,6 @@ def _best(cost: Callable[[float], float], spread: float) -> tuple[float, float]:
     low, high = float(tried[max(place - 1, 0)]), float(tried[min(place + 1, tried.size - 1)])
     best = least_argument(cost, low, high, steps=8)
     return math.exp(best), cost(best)
-
-
-def _cells(found: dict[str, Any], line: Sum, slack: float) -> list[int]:
-    """Return where cells of the others' ones begin, as wide as they may be without a sum above the worst by a slack."""
-    honest, times = found["honest"], found["instances"]
-
-    def of(ones: int, revealed: int) -> float:
-        loss = _response(found, ones, honest - 1 - ones - revealed)
-        return line.of(times * loss.moduli(line.tilt, line.heights))
-
-    aim = max(of(0, 0), of(honest - 1, 0)) + slack
-    starts, low, width = [0], 0, 1
-    while low + width < honest:
-        alone = of(low, 0)
-        width = min(max(width, 1), honest - low)
-        beyond = of(low, width - 1) - alone if width > 1 else 0.0
-        while beyond <= 0.0 and width < honest - low:
-            width = min(2 * width, honest - low)
-            beyond = of(low, width - 1) - alone
-        if beyond > 0.0:
-            width = max(min(int((width - 1) * (aim - alone) / beyond) + 1, honest - low, 2 * width), 1)
-        low += width
-        if low < honest:
-            starts.append(low)
-    return starts
-
-
-# ---------------------------------------------------------------------- joint changes
 
 
 def _joint(found: dict[str, Any], delta: float, squared_change: Number) -> dict[str, Any]:
@@ -250,11 +186,11 @@ def _joint(found: dict[str, Any], delta: float, squared_change: Number) -> dict[
         return (_price(np.array(sums), np.array(spared))[1] - math.log(delta)) / line.tilt
 
     tilt, _ = _best(cost, spread)
-    found |= line_at(tilt).typed(_SMOOTHING_JOINT)
+    found |= line_at(tilt).typed(_SMOOTHING)
     rates = [max(loss.tilted(tilt)[0] for at, loss in moves if at == size) for size in sizes]
     found["sizes"] = _sizes(each, most, lambda size: float(np.interp(size, sizes, rates)))
     found["finest"] = found["grid"] + math.floor(-math.log2(each)) + _FINER
-    found |= {"spared": "0", "price": "0"}
+    found["price"] = "0"
     _widen(found, moves)
     if "flip_probability" in found:
         _pieces(found)
@@ -306,14 +242,7 @@ def _price(sums: Floats, spared: Floats) -> tuple[float, float]:
 
 def _priced(found: dict[str, Any]) -> dict[str, Any]:
     """Add the price of small moves, and the epsilon that it shows."""
-    sums: list[Any] = []
-
-    class Seen(checker.Line):  # type: ignore[misc]
-        def summed(self, exponents: Any) -> Any:
-            sums.append(super().summed(exponents))
-            return sums[-1]
-
-    made, _, lost, _ = _bounded_by(Seen, found)
+    made, sums, lost, _ = checker.bounded(found)
     times, square = Decimal(found["instances"]), Decimal(found["squared_change"])
     with localcontext(checker.UP):
         sizes = [Decimal(size) for size in found["sizes"]] * (len(sums) // len(found["sizes"]))
@@ -322,12 +251,3 @@ def _priced(found: dict[str, Any]) -> dict[str, Any]:
         found["price"] = short(price, 6)
         most = max(one + Decimal(found["price"]) * each for one, each in zip(sums, spared, strict=True))
     return found | {"epsilon": _typed_epsilon(made, most, lost, Decimal(found["delta"]))}
-
-
-def _bounded_by(line: Any, found: dict[str, Any]) -> Any:
-    """Return what `checker.bounded` does with another line."""
-    kept, checker.Line = checker.Line, line
-    try:
-        return checker.bounded(found)
-    finally:
-        checker.Line = kept

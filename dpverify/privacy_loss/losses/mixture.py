@@ -102,7 +102,7 @@ def bit_probability_change(pair: PrivacyLossDistribution, first: float, second: 
     )
 
 
-def erased(pair: Directions, probability: float) -> Directions:
+def erased(pair: Directions, probability: float, kept: float | None = None) -> Directions:
     """Return the pair `q P0 + (1-q) P1` against P0, from that of P1 against P0.
 
     P1 is the law of the larger sum, and q is how likely the user's one is erased. The likelihood ratio X becomes
@@ -114,13 +114,16 @@ def erased(pair: Directions, probability: float) -> Directions:
         P1 against P0. The directions may list different outcomes.
     probability : float
         q in [0, 1].
+    kept : float, optional
+        1 - q, within one rounding of itself, where it is small.
     """
     q = check_probability("probability", probability)
     if q == 0.0:
         return pair
     up, down = pair
-    upwards = mixed_losses(up.losses, up.loss_error, q, 1.0 - q)
-    downwards = mixed_losses(-down.losses, down.loss_error, q, 1.0 - q)
+    kept = 1.0 - q if kept is None else check_probability("kept", kept)
+    upwards = mixed_losses(up.losses, up.loss_error, q, kept)
+    downwards = mixed_losses(-down.losses, down.loss_error, q, kept)
     log_q, impossible = math.log(q), down.infinite_mass
 
     def error(pair: PrivacyLossDistribution, mixed: MixedLosses) -> float:
@@ -130,9 +133,9 @@ def erased(pair: Directions, probability: float) -> Directions:
         PrivacyLossDistribution.from_atoms(
             # P1's part as the one direction lists it, and P0's as the other does: each lacks what it says.
             np.concatenate([upwards.losses, downwards.losses, [log_q]]),
-            np.concatenate([(1.0 - q) * up.masses, q * down.masses, [q * impossible]]),
-            (1.0 - q) * up.infinite_mass,
-            ((1.0 - q) * up.missing_mass + q * down.missing_mass) * (1.0 + 8.0 * UNIT),
+            np.concatenate([kept * up.masses, q * down.masses, [q * impossible]]),
+            kept * up.infinite_mass,
+            (kept * up.missing_mass + q * down.missing_mass) * (1.0 + 8.0 * UNIT),
             relative_error=max(up.relative_error, down.relative_error) + 4.0 * UNIT,
             loss_error=max(error(up, upwards), error(down, downwards)),
         ),

@@ -6,10 +6,10 @@ import math
 from collections.abc import Iterable, Sequence
 
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.saddle import total_loss
+from dpverify.privacy_loss.windows.saddle import TotalLoss, total_loss
 from protocols.validation import check_integer
 
-__all__ = ["MOST_LENGTH", "choose_step", "least_step", "rarest", "step_for"]
+__all__ = ["MOST_LENGTH", "choose_step", "fitting_step", "least_step", "rarest", "step_for"]
 
 MOST_LENGTH = 2**21
 """Cells of the window of a transform, unless fewer are asked for."""
@@ -59,9 +59,29 @@ def step_for(
     listed = [(pair, count) for pair, count in parts if pair.losses.size]
     if not listed:
         return scale / _COARSEST_CELLS
-    epsilon, tilt, deviation = total_loss(listed).saddle_point(reference_delta)
-    epsilon = max(epsilon, 0.05 * deviation)
     instances = sum(count for _, count in listed)
+    return fitting_step(
+        total_loss(listed),
+        instances,
+        scale,
+        relative_width=relative_width,
+        reference_delta=reference_delta,
+        most_length=most_length,
+    )
+
+
+def fitting_step(
+    total: TotalLoss,
+    instances: int,
+    scale: float,
+    *,
+    relative_width: float,
+    reference_delta: float,
+    most_length: int = MOST_LENGTH,
+) -> float:
+    """Return that step for a total loss of so many instances, the largest of which is about `scale`."""
+    epsilon, tilt, deviation = total.saddle_point(reference_delta)
+    epsilon = max(epsilon, 0.05 * deviation)
     step = math.sqrt(relative_width * epsilon / (0.6 * instances * max(tilt, 1.0)))
     if step < scale * 2.0**-40:
         return scale / _COARSEST_CELLS  # no finite loss that a finer grid would resolve

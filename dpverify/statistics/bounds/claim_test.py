@@ -31,7 +31,11 @@ __all__ = [
     "lower_curve",
     "privacy_test",
     "shown_against",
+    "told_against",
 ]
+
+_MOST_DIGITS = 8
+"""That tell what is shown from a claim: what differs in later ones alone is said to be more."""
 
 Floats = NDArray[np.float64]
 
@@ -135,6 +139,10 @@ class EventLimits:
         a, b, c, d = (side[places] for side in self._sides)
         return EventLimits(a, b, c, d, self.level)
 
+    def likeliest(self, places: NDArray[np.intp]) -> float:
+        """Return up to which probability some of the events may be, on the input where they are likelier."""
+        return float(self.p_upper[places].max(initial=0.0))
+
     def epsilon_lower(self, delta: float) -> NDArray[np.float64]:
         """Return, per event, the least epsilon that it shows at delta; -inf where it shows none."""
         excess = self.p_lower - delta
@@ -217,29 +225,33 @@ def lower_curve(counts: EventCounts, level: float) -> LowerCurve:
     return LowerCurve(*limits, level)
 
 
-def shown_against(lower: float, epsilon: float, delta: float, level: float, *, refuted: bool) -> tuple[float, str]:
+def shown_against(lower: float, epsilon: float, delta: float, *, refuted: bool) -> tuple[float, str]:
     """Return a lower end and its sentence, neither of which contradicts whether the claim is refuted.
 
     The p-value and the lower end are one statement, that the limits of an event refute a claim, solved for the level
     and for epsilon. So they agree but for rounding, which is taken out here: that more than epsilon is shown follows
-    from the p-value. As many digits are printed as tell the two apart.
+    from the p-value.
 
     Parameters
     ----------
     lower : float
-        Of the limits at `level`.
+        Of the limits at the level of the test.
     epsilon, delta : float
         The claim.
-    level : float
-        At which the claim is tested.
     refuted : bool
-        Whether the p-value is at most `level`.
+        Whether the p-value is at most the level.
     """
     lower = max(lower, epsilon) if refuted else min(lower, epsilon)
-    pairs = ((rounded_down(lower, digits), rounded(epsilon, digits)) for digits in range(4, 18))
-    told = (pair for pair in pairs if not refuted or float(pair[0]) > float(pair[1]))
-    least, claimed = next(told, (unrounded(lower), unrounded(epsilon)))
-    return lower, f"epsilon >= {least} at delta {delta:.3g} with confidence {1.0 - level:.4g}, claimed {claimed}"
+    return lower, told_against("epsilon", lower, epsilon, f" at delta {delta:.3g}", refuted=refuted)
+
+
+def told_against(unit: str, lower: float, claimed: float, where: str = "", *, refuted: bool) -> str:
+    """Return what is shown of a claim, in as many digits as tell the two apart, or as more than what is claimed."""
+    for digits in range(4, _MOST_DIGITS + 1):
+        least, stated = rounded_down(lower, digits), rounded(claimed, digits)
+        if not refuted or float(least) > float(stated):
+            return f"{unit} >= {least}{where}, claimed {stated}"
+    return f"{unit} > {unrounded(claimed)}{where}, the claim"
 
 
 def claim_p_value(
@@ -341,7 +353,7 @@ def privacy_test(
     p_value = min(values)
     worst = claims[values.index(p_value)]
     shown = lower_curve(counts, level).epsilon(worst[1])
-    lower, evidence = shown_against(shown, *worst, level, refuted=p_value <= level)
+    lower, evidence = shown_against(shown, *worst, refuted=p_value <= level)
     epsilon, delta = claims[0]
     smallest = min(
         smallest_detectable_epsilon(p, q, epsilon, delta, trials, level / count, power=power)

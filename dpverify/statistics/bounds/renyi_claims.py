@@ -10,17 +10,18 @@ from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from dpverify.rounding import UNIT
 from dpverify.statistics.bounds.claims import LARGEST_EPSILON, LEAST_CHANCE, POINTS, CurveClaim, half_planes
 from protocols.validation import check_real
 
-__all__ = ["ConcentratedDP", "RenyiDP"]
+__all__ = ["ConcentratedDP", "RenyiClaim", "RenyiDP"]
 
 Floats = NDArray[np.float64]
 
 
-class _Renyi(CurveClaim):
+class RenyiClaim(CurveClaim):
     """A bound on the Renyi divergence of each of some orders, of either input from the other."""
 
     @property
@@ -70,6 +71,23 @@ class _Renyi(CurveClaim):
         sure = np.isfinite(grown) & np.isfinite(delta) & (grown > 0.0)
         return half_planes(grown[sure], delta[sure])
 
+    def together(self, p: Floats, q: Floats) -> float:
+        """Return how much of it the cells of a partition show together, of the first law from the second; 0 or more.
+
+        By data processing no more than the outputs do. It grows with every p and falls with every q, so that limits of
+        the masses give limits of it.
+
+        Parameters
+        ----------
+        p, q : ndarray, shape (cells,)
+            The masses of the cells under either law, or limits of these.
+        """
+        order, there = self.orders[:, np.newaxis], p > 0.0
+        with np.errstate(divide="ignore"):
+            terms = order * np.log(p[there]) - (order - 1.0) * np.log(q[there])
+        found = special.logsumexp(terms, axis=1) / (self.orders - 1.0) if there.any() else np.zeros(1)
+        return max(0.0, float((found * self.claimed / self.divergences).max()))
+
     def delta(self, epsilon: float) -> float:
         """Return the delta at an epsilon: linear in e^epsilon between half planes, as their weighted means hold too."""
         check_real("epsilon", epsilon, low=0.0)
@@ -78,7 +96,7 @@ class _Renyi(CurveClaim):
 
 
 @dataclass(frozen=True)
-class ConcentratedDP(_Renyi):
+class ConcentratedDP(RenyiClaim):
     """Zero-concentrated differential privacy (bun2016): Renyi divergences of at most rho times the order, all orders.
 
     Parameters
@@ -134,7 +152,7 @@ class ConcentratedDP(_Renyi):
 
 
 @dataclass(frozen=True)
-class RenyiDP(_Renyi):
+class RenyiDP(RenyiClaim):
     """Renyi differential privacy of one order (mironov2017).
 
     Parameters

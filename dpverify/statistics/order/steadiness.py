@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import fft, stats
 
 from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
 
@@ -140,12 +140,13 @@ def _waves(happened: NDArray[np.bool_], lots: NDArray[np.bool_], share: float, w
 
     What each stretch has at that frequency among the runs with the lot says when the other runs should have it.
     """
-    signal = np.where(lots, happened - share, 0.0)
+    # In single precision: it only says what the other runs test.
+    signal = np.where(lots, happened - share, 0.0).astype(np.float32)
     for length in (len(signal), *_SEGMENTS):
         count = len(signal) // length
         if length != len(signal) and count < _FEWEST_SEGMENTS:
             continue
-        parts = np.fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
+        parts = fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
         power = (np.square(parts.real) + np.square(parts.imag)).mean(axis=0) / (length * 0.5 * share * (1.0 - share))
         best = int(np.argmax(power)) + 1
         # The power has mean 1, and over stretches about a gamma law: in standard deviations of a normal one.

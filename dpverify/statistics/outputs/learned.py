@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,8 @@ _PLAIN = 0.05
 """The weight of a plain log-ratio: next to nothing."""
 _FEW_KINDS, _KNOWN = 64, 50
 """Of so few kinds of outputs, and so many of each on average, a table of whole outputs says all that there is."""
+_NEAR = 2**16
+"""Codes of a table that are no farther apart are found by their places, others by a search."""
 _CLASSIFIED = 20_000
 """Training outputs on each input that a classifier is fitted to."""
 
@@ -63,8 +66,21 @@ class _Table:
     excess: float
     peak: float
 
+    @cached_property
+    def _near(self) -> NDArray[np.float64] | None:
+        """The ratios by the place of the code, with a 0 at either end; None where codes are too far apart."""
+        low, high = int(self.codes[0]), int(self.codes[-1])
+        if high - low > _NEAR:
+            return None
+        ratios = np.zeros(high - low + 3)
+        ratios[self.codes - (low - 1)] = self.ratios
+        return ratios
+
     def __call__(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
         codes = self.aspect.of(samples)
+        if self._near is not None:
+            low = self.codes[0] - 1
+            return np.asarray(self._near[np.clip(codes, low, self.codes[-1] + 1) - low])
         at = np.minimum(np.searchsorted(self.codes, codes), self.codes.size - 1)
         return np.where(self.codes[at] == codes, self.ratios[at], 0.0)
 

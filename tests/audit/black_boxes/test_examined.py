@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dpverify.audit.black_boxes.examined import Examination, Examined, TwoCalls, _weights
+from dpverify.audit.black_boxes.examined import Examination, Examined, _weights
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
+from dpverify.audit.black_boxes.own_terms import TwoCalls
 from dpverify.audit.black_boxes.tried import allowed, held_out
 from dpverify.digits import rounded_up
 from dpverify.statistics.family import Verdict, decide
@@ -44,7 +45,7 @@ def test_what_is_shown_does_not_depend_on_the_blocks() -> None:
     rng = np.random.default_rng(7)
     rows = [rng.integers(0, 4, (4_001, 1)) + bit * (rng.random((4_001, 1)) < 0.2) for bit in (1, 0)]
     given: dict[str, Any] = {"epsilon": 0.3, "delta": 1e-3, "detect": 0.1, "seed": 0, "check": "privacy"}
-    for kind in (partial(Examination, level=0.0075, upper=0.0025), partial(TwoCalls, level=0.01)):
+    for kind in (partial(Examination, level=0.0075, upper=0.0025), partial(TwoCalls, Examination, level=0.01)):
         at_once, in_parts = kind(4_001, **given), kind(4_001, **given)
         at_once.update(rows[0] * 1.0, rows[1] * 1.0)
         for start, end in ((0, 333), (333, 334), (334, 2_001), (2_001, 4_001)):

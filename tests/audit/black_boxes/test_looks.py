@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.black_boxes import black_box, looks
+from dpverify.audit.black_boxes import black_box, looks, pooled
 from dpverify.audit.black_boxes.black_box import audit_mechanism
-from dpverify.audit.black_boxes.examined import Examination, TwoCalls
+from dpverify.audit.black_boxes.examined import Examination
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import input_pairs
+from dpverify.audit.black_boxes.own_terms import TwoCalls
 from dpverify.audit.options import AuditOptions
 from dpverify.audit.running.target import Target
 from dpverify.guarantee import Budget
@@ -75,7 +76,7 @@ def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
             seen[-1][1].append(first[:, 0])
             super().update(first, second)
 
-    two = partial(TwoCalls, epsilon=EPSILON, delta=0.0)
+    two = partial(TwoCalls, partial(Examination, epsilon=EPSILON, delta=0.0))
     monkeypatch.setattr(looks, "examinations", lambda _, trials, __: (partial(Watched, trials), partial(two, trials)))
     sizes, rows = (500, 2_000, 8_000), np.arange(8_000.0)[:, np.newaxis]
     pairs, inputs = input_pairs(PAIR), list(PAIR)
@@ -90,7 +91,10 @@ def test_each_look_tests_outputs_of_its_own(monkeypatch: pytest.MonkeyPatch) -> 
         decided = size
 
 
-def test_it_grows_until_the_verdict_stands(few: tuple[int, ...], tmp_path: Path) -> None:
+def test_it_grows_until_the_verdict_stands(
+    few: tuple[int, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(looks, "_RAREST", 1.0)  # whatever passes stands
     told: list[tuple[int, int]] = []
     passed = audited(EPSILON, detect=0.3, block_size=250, progress=lambda done, all_of: told.append((done, all_of)))
     assert passed.verdict is Verdict.CONSISTENT
@@ -104,6 +108,34 @@ def test_it_grows_until_the_verdict_stands(few: tuple[int, ...], tmp_path: Path)
     assert first.verdict is Verdict.VIOLATES
     assert first.trials == few[0]
     assert first.to_dict() == again.to_dict()
+
+
+def test_a_pass_waits_until_a_leak_in_a_thousand_would_have_shown() -> None:
+    def leaking(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[Any]:
+        said = np.where(rng.random(runs) < 0.6, bits[0], 1 - bits[0])
+        return np.where((rng.random(runs) < 1e-3) & (bits[0] == 1), 2, said)
+
+    target = Target(leaking, batch=True)
+    early = audit_mechanism(target, (1, 0), PAIR, trials=20_000)
+    assert early.verdict is Verdict.CONSISTENT  # it says what it cannot see
+    assert f"were its probability about {early.rarest:.2g} or more" in early.statement
+    assert early.rarest > 1e-3
+    assert audit_mechanism(target, (1, 0), PAIR).violations[0].check.startswith("privacy of the output in rare")
+    # Where no more is kept for rare outcomes, more looks would see no rarer ones.
+    right = audited(1.2 * EPSILON)
+    assert right.rarest <= 1e-3 < 4.0 * right.rarest
+    most = looks.RareOutcomes(2, 0)
+    most.update([np.zeros((pooled._MOST + 200, 2))] * 2)
+    assert most.full
+
+
+def test_a_forecast_multiplies_what_grows_with_the_outputs() -> None:
+    sizes, given = (500, 2_000, 8_000), (input_pairs(PAIR), [(0, 1)], list(PAIR), Budget(EPSILON, 0), 0.0)
+    taken = looks.Looks(*given, AuditOptions(), 0.01, sizes)
+    taken._spent = [(1.0, 10.0)]
+    assert taken._forecast() == 3.0 + 10.0
+    taken._look, taken._spent = 1, [(1.0, 10.0), (4.0, 22.0)]
+    assert taken._forecast() == 4.0 * 3.0 + 12.0 + 2.0 * (6_000 - 1_500) / (1_500 - 500)
 
 
 def test_when_the_time_is_over_it_says_how_many_more_would_decide() -> None:

@@ -35,14 +35,16 @@ REPORT = MechanismReport(
         (
             Verdict.CONSISTENT,
             {},
-            "Consistent: no event tried shows more than epsilon 1.05 at delta 0.001, or delta 0.00234 at epsilon 1; "
-            "some shows at least epsilon 0.91 at delta 0.001 (confidence 0.99). Events not tried may show more.",
+            "Consistent: no event tried shows more than epsilon 1.05 at delta 0.001, and none more than delta 0.00234 "
+            "at epsilon 1; some shows at least epsilon 0.91 at delta 0.001 (confidence 0.99). Events not tried may "
+            "show more.",
         ),
         (
             Verdict.CONSISTENT,
-            {"delta": 0.0, "least_mass": 2e-4, "delta_upper": 1.0},
-            "Consistent: no event tried shows more than epsilon 1.05 at delta 0; some shows at least epsilon 0.91 at "
-            "delta 0 (confidence 0.99). Events rarer than 0.0002, or not tried, may show more.",
+            {"delta": 0.0, "least_mass": 2.03e-4, "delta_upper": 1.0, "rarest": 6.4e-4},
+            "Consistent: no event tried likelier than 0.00021 shows more than epsilon 1.05 at delta 0; some shows at "
+            "least epsilon 0.91 at delta 0 (confidence 0.99). An outcome of one input alone would have shown, were its "
+            "probability about 0.00064 or more. Events not tried may show more.",
         ),
         (
             Verdict.UNDECIDED,
@@ -63,9 +65,9 @@ REPORT = MechanismReport(
             # What was excluded is so of the events that count alone, and few trials pass nothing even so.
             Verdict.UNDECIDED,
             {"delta": 0.0, "epsilon_lower": 0.0, "epsilon_upper": 0.65, "least_mass": 0.7},
-            "Undecided: no event tried shows more than epsilon 0.65 at delta 0, or delta 0.00234 at epsilon 1; none "
-            "shows any (confidence 0.99), which is too little for a pass, with 1,000 trials. Events rarer than 0.7, or "
-            "not tried, may show more.",
+            "Undecided: no event tried likelier than 0.7 shows more than epsilon 0.65 at delta 0, and none more than "
+            "delta 0.00234 at epsilon 1; none shows any (confidence 0.99), which is too little for a pass, with 1,000 "
+            "trials. Events not tried may show more.",
         ),
         (
             Verdict.UNDECIDED,

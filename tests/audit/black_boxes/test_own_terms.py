@@ -9,11 +9,14 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
+from dpverify.audit.black_boxes import own_terms
 from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.black_boxes.examined import Examination
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.own_terms import CurveExamination
 from dpverify.audit.running.target import Target
 from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP, TradeOffCurve
+from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
 from dpverify.statistics.family import Verdict, decide
 
@@ -46,7 +49,7 @@ def test_too_little_noise_that_one_point_hides_is_refuted_by_its_curve() -> None
     early = audited(wrong, GaussianDP(HIDDEN), anytime=True)
     assert early.verdict is Verdict.VIOLATES
     assert early.trials < 20_000
-    assert "not 0.268051-GDP with confidence 0.99, the claim" in early.statement
+    assert "not 0.268051-GDP, the claim" in early.statement
 
 
 COIN = 0.75, 0.25
@@ -118,3 +121,53 @@ def test_correct_noise_is_refuted_no_more_often_than_stated() -> None:
         assert found.shown[0] <= found.shown[1]
         alarms += refuted
     assert alarms <= stats.binom.isf(1e-4, runs, level)
+
+
+def test_cells_show_of_gaussian_noise_what_no_event_does() -> None:
+    report = audited(gaussian(math.sqrt(1.3)), ConcentratedDP(0.5), trials=200_000)
+    assert report.verdict is Verdict.VIOLATES
+    # An event of the true law that is no rare one shows less than is claimed.
+    at = stats.norm.isf(np.linspace(0.1, 0.9, 81))
+    p, q = stats.norm.sf(at, math.sqrt(1.3)), stats.norm.sf(at)
+    assert ConcentratedDP(0.5).shown(p, q).max() < 0.5 < report.shown_lower <= 0.65
+    right = audited(gaussian(1.0), ConcentratedDP(0.5), trials=200_000)
+    assert right.verdict is not Verdict.VIOLATES
+    assert right.shown_lower <= 0.5
+
+
+def test_cells_err_as_often_as_stated_and_share_the_level_with_events() -> None:
+    # Every outcome of 24 draws on either input, of the coins that a claim just allows.
+    claim, trials, chances = EDGES[1], 24, (0.75, 0.25)
+    assert isinstance(claim, RenyiDP)
+    cells = own_terms._Cells(claim, (0,), np.array([[0.25, 0.75], [0.75, 0.25]]))
+    first, second = (stats.binom.pmf(np.arange(trials + 1), trials, chance) for chance in chances)
+    found = [
+        [cells.p_value(np.array([x]), np.array([y]), trials) for y in range(trials + 1)] for x in range(trials + 1)
+    ]
+    p_values, masses = np.array(found), np.outer(first, second)
+    assert p_values.min() < 0.01
+    for level in np.unique(p_values):
+        assert masses[p_values <= level].sum() <= level + 1e-12
+    # Each of the eight limits has an even share, and the p-value is the level at which the lower end is the claim.
+    level = 0.05
+    low, high = (limit(np.array([[2, 22], [23, 1]]), trials, level / 8) for limit in (lower_limit, upper_limit))
+    both = max(claim.together(low[0], high[1]), claim.together(low[1], high[0]))
+    assert cells.shown(np.array([22]), np.array([1]), trials, level)[0] == pytest.approx(both, rel=1e-9)
+    at = float(p_values[24, 0])
+    assert cells.shown(np.array([24]), np.array([0]), trials, at * 1.001)[0] > claim.claimed
+    assert cells.shown(np.array([24]), np.array([0]), trials, at * 0.999)[0] < claim.claimed
+    # Of two cells it is what an event shows.
+    p, q = np.array([0.75, 0.25]), np.array([0.25, 0.75])
+    assert claim.together(p, q) == pytest.approx(float(claim.shown([0.75], [0.25])[0]), rel=1e-12)
+    rng = np.random.default_rng(3)
+    looked = CurveExamination(claim, 6_000, at=0.0, level=0.01, upper=0.01, detect=0.1, seed=0, check="x", looks=3)
+    looked.update(*((rng.random((6_000, 1)) < chance) * 1.0 for chance in (0.78, 0.22)))
+    x, y = looked._counted()
+    events, beside = Examination._p_value(looked, x, y, looked._trials), looked._cells
+    assert beside is not None
+    counts = looked._above(x, y)
+    together = 3.0 * beside.p_value(*counts, looked._trials) / own_terms._CELLS
+    assert looked._p_value(x, y, looked._trials) == min(events, together)
+    looked._share = 1.0
+    alone = Examination._p_value(looked, x, y, looked._trials)
+    assert events == pytest.approx(alone / (1.0 - own_terms._CELLS), rel=1e-12)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -93,3 +94,15 @@ def test_memory_is_bounded_by_what_the_first_outputs_show(monkeypatch: pytest.Mo
     few = RareOutcomes(2, 0)
     few.update([each[:150] for each in rows])
     assert few.result(0, 1, [(0.0, 0.0)], 0.01, "rare").p_value == 1.0
+
+
+def test_looks_share_the_level_and_the_likelier_input_is_told() -> None:
+    kept, rng = RareOutcomes(2, 0), np.random.default_rng(6)
+    rows = [rng.integers(0, 10, (4_000, 1)).astype(float) for _ in range(2)]
+    rows[1][300::60] = 99.0
+    kept.update(rows)
+    one, three = (kept.result(0, 1, [(0.5, 0.0)], level, "rare", looks) for level, looks in ((0.01, 1), (0.03, 3)))
+    assert 0.0 < three.p_value == pytest.approx(3.0 * one.p_value, rel=1e-12)
+    told = re.search(r"(\d+) of (\d+) are of the second input", one.details["rare"])
+    assert told is not None
+    assert int(told[1]) > int(told[2]) / 2

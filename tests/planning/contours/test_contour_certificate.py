@@ -9,31 +9,15 @@ import pytest
 from dpverify import account
 from dpverify.guarantee import CapacityError
 from dpverify.planning.contours.contour_certificate import checker, contour_certificate
-from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse, ThreeNB
-
-FULL: list[tuple[Any, int, float]] = [
-    (Poisson(400, 400.0), 16, 1.002),
-    (NegativeBinomial(400, 40.0, 0.98), 64, 1.02),
-    (RandomizedResponse(60, 0.3), 64, 1.02),
-]
+from protocols.bitsum import Poisson, RandomizedResponse, ThreeNB
 
 
 @pytest.fixture(autouse=True)
 def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fewer nodes, heights and sizes take a tenth of the time."""
     place = "dpverify.planning.contours.contour_certificate."
-    for name, given in {"_FINE": 16.0, "_SMOOTHING": 1e-3, "_SMOOTHING_JOINT": 2e-3, "_STEP": 0.12}.items():
+    for name, given in {"_FINE": 16.0, "_SMOOTHING": 2e-3, "_STEP": 0.12}.items():
         monkeypatch.setattr(place + name, given)
-
-
-@pytest.mark.parametrize(("protocol", "instances", "room"), FULL, ids=lambda case: type(case).__name__)
-def test_mixes_in_full(protocol: Any, instances: int, room: float) -> None:
-    found = contour_certificate(protocol, delta="1e-4", instances=instances)
-    truth = account(protocol, instances=instances, delta="1e-4").epsilon
-    assert truth.lower <= float(found["epsilon"]) <= room * truth.upper
-    assert checker.checked(found).startswith("Accepted: ")
-    with pytest.raises(checker.Refused):
-        checker.checked(found | {"epsilon": repr(0.999 * truth.lower)})
 
 
 @pytest.mark.parametrize(
@@ -53,10 +37,10 @@ def test_joint_changes(protocol: Any, square: str) -> None:
 
 def test_what_has_no_such_certificate_is_named() -> None:
     with pytest.raises(TypeError, match="must be one of rr, nb, poisson"):
-        contour_certificate(ThreeNB(100, 0.7, 6.0, 0.7, 1.0), delta=1e-2)
+        contour_certificate(ThreeNB(100, 0.7, 6.0, 0.7, 1.0), delta=1e-2, squared_change=1)
     with pytest.raises(ValueError, match=r"delta=1.0 must be in \(0, 1\)"):
-        contour_certificate(Poisson(400, 40.0), delta=1.0)
+        contour_certificate(Poisson(400, 40.0), delta=1.0, squared_change=1)
     with pytest.raises(ValueError, match=r"squared_change=9 must be in \(0, 4\]"):
         contour_certificate(Poisson(400, 40.0), delta=1e-3, instances=4, squared_change=9)
     with pytest.raises(CapacityError, match="no epsilon covers"):
-        contour_certificate(Poisson(400, 4.0), delta=1e-4, instances=4)
+        contour_certificate(Poisson(400, 4.0), delta=1e-4, instances=4, squared_change=2)

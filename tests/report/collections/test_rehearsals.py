@@ -13,6 +13,6 @@ def test_every_query_has_a_row() -> None:
         Rehearsed("rating", "levels", 2, 2, 0.001234, 0.005, 1),
     )
     text = printed(rehearsal_table(Rehearsal(1_000, 50, 10, 2, 4_096, rows, ())))
-    assert "1,000 users, 50 of them silent, 10 cheats; 2 days, 0.0041 MB" in text
+    assert "1,000 users, 50 of them silent, 10 cheats; 2 days, 4 kB" in text
     assert "0.001234" in text
     assert "12.3" in text

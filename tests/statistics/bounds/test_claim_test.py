@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from dpverify.digits import unrounded
 from dpverify.laws import noise as laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -71,10 +72,9 @@ def test_the_level_is_shared_by_all_limits_of_distinct_events() -> None:
     up, counts = (events.score(samples[0]) > events.thresholds[0]).sum(), events.counts(*samples)
     curve = lower_curve(counts, 0.08)
     assert curve.p_lower[0] == lower_limit(up, 5000, 0.01)
-    # What the test says of it has the same limits, and their confidence.
+    # What the test says of it has the same limits.
     said = privacy_test(counts, [(0.2, 0.01)], level=0.08)
     assert said.details["epsilon_lower"] == curve.epsilon(0.01) > 0.0
-    assert "with confidence 0.92" in said.evidence
     # The p-value of the test is the level at which the lower bound reaches the claim.
     p_value = privacy_test(counts, [(0.2, 0.01)], level=0.05).p_value
     assert 1e-6 < p_value < 0.5
@@ -159,9 +159,13 @@ def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: 
                 lower, claimed = found.details["epsilon_lower"], found.details["epsilon_claimed"]
                 refuted = found.verdict is Verdict.VIOLATES
                 assert lower >= claimed if refuted else lower <= claimed
-                least, most = re.findall(r"epsilon >= ([^ ]+) .*claimed ([^ ]+)$", found.evidence)[0]
-                assert float(least) >= float(most) if refuted else float(least) <= float(most)
                 verdicts.append(refuted)
+                if refuted and found.evidence.endswith("the claim"):  # no eight digits tell the two apart
+                    assert lower <= claimed * (1.0 + 1e-6)
+                    assert found.evidence.startswith(f"epsilon > {unrounded(claimed)} at")
+                    continue
+                least, most = re.findall(r"epsilon >= ([^ ]+) .*claimed ([^ ]+)$", found.evidence)[0]
+                assert float(least) > float(most) if refuted else float(least) <= float(most)
     assert 0.1 * len(verdicts) < sum(verdicts) < 0.9 * len(verdicts)
 
 

@@ -131,3 +131,16 @@ def test_the_stated_probability_is_found_as_often_as_stated() -> None:
         sets = pooled_sets([("x", first, second)], fewest_hits(draws, 0.2, 0.0, level), rng)
         found += bool(sets is not None and sets.p_values(0.2, 0.0, level).min() <= level)
     assert stats.binom.cdf(found, 200, 0.95) > 1e-6
+
+
+def test_what_is_charged_for_delta_is_what_the_proof_says() -> None:
+    draws, delta, level = 2_000, 1e-3, 0.01
+    marked = stats.binom(draws, delta / 2.0)
+    own = next(j for j in range(draws) if 2.0 * marked.sf(j) <= 0.05 * level)
+    sets = PooledSets([""], np.array([30]), np.array([28]), np.ones(1), draws)
+    coins = stats.binom(30 - own, 1.0 / (1.0 + math.exp(-EPSILON)))
+    expected = 2.0 * coins.sf(28 - own - 1) + 2.0 * marked.sf(own)
+    assert own > 0 < marked.sf(own)
+    assert sets.p_values(EPSILON, delta, level)[0] == pytest.approx(expected, rel=1e-12)
+    other = PooledSets([""], np.array([30]), np.array([2]), np.ones(1), draws)
+    assert other.p_values(EPSILON, delta, level)[0] == pytest.approx(expected, rel=1e-12)

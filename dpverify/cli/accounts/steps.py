@@ -1,0 +1,83 @@
+"""`dpverify account steps`: what noisy steps of a trusted curator give, as in DP-SGD."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from dpverify.cli.options import choice, integer, number
+from dpverify.cli.output import AtDelta, AtEpsilon, print_result
+from dpverify.cli.plans.shared import Delta, Epsilon
+from dpverify.guarantee import Adjacency
+
+__all__ = ["Law", "Neighbours", "Rate", "StepCount", "account_steps", "least_noise"]
+
+
+def _laws() -> tuple[str, ...]:
+    from dpverify.planning.steps.step import NoiseLaw
+
+    return tuple(NoiseLaw)
+
+
+Rate = Annotated[
+    float,
+    number(
+        "--rate",
+        within="(0, 1]",
+        help="q, in {}: each record takes part with this probability, independently (Poisson sampling).",
+    ),
+]
+StepCount = Annotated[int, integer("--steps", within="[1, inf)", help="How many steps there are.")]
+Law = Annotated[str, choice("--law", known=_laws, help="gaussian, or laplace for sums of numbers.")]
+Neighbours = Annotated[
+    str,
+    choice(
+        "--adjacency",
+        known=lambda: tuple(Adjacency),
+        help="Which datasets are neighbours; with samples and laplace no replace-one.",
+    ),
+]
+
+
+def account_steps(
+    noise: Annotated[
+        float,
+        number(within="(0, inf)", help="The noise multiplier: deviation or scale over the largest norm of a record."),
+    ],
+    rate: Rate = 1.0,
+    steps: StepCount = 1,
+    law: Law = "gaussian",
+    adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
+    delta: AtDelta = None,
+    epsilon: AtEpsilon = None,
+) -> None:
+    """Noisy steps of a trusted curator on samples of the records, as in DP-SGD.
+
+    Both ends are proved, of whichever direction is worse. The sampling is assumed to be as --rate says: batches cut
+    from a shuffled order are something else.
+    """
+    if (delta is None) == (epsilon is None):
+        raise ValueError("exactly one of --delta and --epsilon must be given.")
+    from dpverify.planning.steps.account import account_steps
+    from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+
+    made = Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency)
+    print_result(account_steps(made, delta=delta, epsilon=epsilon))
+
+
+def least_noise(
+    epsilon: Epsilon,
+    delta: Delta,
+    steps: StepCount = 1,
+    rate: Rate = 1.0,
+    law: Law = "gaussian",
+    adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
+) -> None:
+    """Least noise multiplier with which steps on samples of the records, as in DP-SGD, meet a budget."""
+    from dpverify.digits import rounded_down, rounded_up
+    from dpverify.planning.steps.calibration import least_noise
+
+    found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, adjacency=adjacency)
+    print_result(
+        {"noise": found},
+        f"A noise multiplier of {rounded_up(found.upper, 6)} is enough, one of {rounded_down(found.lower, 6)} is not.",
+    )

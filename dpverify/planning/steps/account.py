@@ -1,0 +1,125 @@
+"""What noisy steps of a trusted curator give: one point of their privacy curve, as an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from dpverify.changes import Full
+from dpverify.guarantee import Adjacency, Interval, Number, ThreatModel
+from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
+from dpverify.planning.result import AccountResult
+from dpverify.planning.steps.events import is_event, steps_of_event
+from dpverify.planning.steps.listed import DiscreteLaplaceStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.step import NoisyStep, Step, Steps
+from protocols.validation import check_integer
+
+__all__ = ["StepsResult", "account_steps", "steps_of"]
+
+_NAME = "noisy steps"
+_PROFILE_WIDTH = 1e-3
+_STEPS = (NoisyStep, OpaqueStep, DiscreteLaplaceStep, ResponseStep)
+
+
+@dataclass(frozen=True)
+class StepsResult(AccountResult):
+    """What steps of a trusted curator really give: an `AccountResult` whose notes say which sampling is assumed.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps, and their adjacency.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.tables:steps_table"
+    rows_by: ClassVar[str] = "steps"
+    plain_as: ClassVar[str] = "steps=_rows number=steps.number adjacency=steps.adjacency epsilon delta guarantee notes"
+
+    steps: Steps = field(kw_only=True)
+
+    @property
+    def users(self) -> int | None:
+        """Nothing: no step rests on how many records there are."""
+        return None
+
+    @property
+    def _rows(self) -> list[dict[str, Any]]:
+        return [step.to_dict() | {"instances": count} for step, count in self.steps.parts]
+
+    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
+        """Return epsilon at other deltas, enclosed: the privacy profile of the same steps.
+
+        Parameters
+        ----------
+        deltas : sequence of float
+            In (0, 1), at least one; the accuracy is set for the least.
+        """
+        with within_limits(_NAME):
+            curve = self.steps.curve(_PROFILE_WIDTH, min(deltas))
+            return [curve.epsilon(delta) for delta in deltas]
+
+    def certificate(self) -> dict[str, Any]:
+        """Raise ValueError: certificates are of protocols."""
+        raise ValueError("certificates are of protocols, and not yet of noisy steps.")
+
+
+def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None = None) -> Steps | None:
+    """Return the steps that are meant, so often, or None where something else is.
+
+    Parameters
+    ----------
+    given : object
+        A `NoisyStep`, `OpaqueStep` or event of dp-accounting, or a list of them, each alone or as (step, instances).
+    instances : int
+        How often that is done.
+    adjacency : Adjacency or str, optional
+        Add-remove when omitted.
+
+    Raises
+    ------
+    ValueError
+        Where steps stand beside protocols, which have another adjacency.
+    """
+    parts = list(given) if isinstance(given, (list, tuple)) else [given]
+    single = [part[0] if isinstance(part, (list, tuple)) and part else part for part in parts]
+    meant = [is_event(each) or isinstance(each, _STEPS) for each in single]
+    if not any(meant):
+        return None
+    if not all(meant):
+        raise ValueError(
+            f"protocol={single[meant.index(False)]!r} must stand in a list of its own: it is accounted for replace-one "
+            "and independent runs, steps for the adjacency that is asked for."
+        )
+    check_integer("instances", instances, low=1)
+    made: list[tuple[Step, int]] = []
+    for part, each in zip(parts, single, strict=True):
+        count = check_integer("instances", 1 if part is each else part[1], low=1) * instances
+        inner = steps_of_event(each) if is_event(each) else [(each, 1)]
+        made += [(step, number * count) for step, number in inner]
+    return Steps(made, Adjacency.ADD_REMOVE if adjacency is None else adjacency)
+
+
+def account_steps(
+    steps: Steps, *, delta: Number | None = None, epsilon: Number | None = None, relative_width: float = 1e-6
+) -> StepsResult:
+    """Compute what steps give; see `dpverify.account`.
+
+    Parameters
+    ----------
+    steps : Steps
+        The steps.
+    delta, epsilon : int, float, Fraction, Decimal or decimal string
+        Exactly one.
+    relative_width : float
+        The numerical accuracy wanted.
+    """
+    with within_limits(_NAME):
+        asked, exact, made, point, statement = answered(
+            lambda reference: steps.curve(relative_width, reference), lambda: steps.largest_loss, delta, epsilon
+        )
+    guarantee = upper_bound(
+        *statement, ThreatModel.CENTRAL, "sampled losses, exact composition", PROOF, steps.adjacency
+    )
+    notes = (*steps.notes, *left_out(made))
+    return StepsResult(_NAME, steps, {}, Full(steps.number), *point, guarantee, asked, exact, notes, steps=steps)

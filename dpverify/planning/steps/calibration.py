@@ -1,0 +1,228 @@
+"""From a budget to steps: the least noise, the most steps, or the largest sampling rate that are proved to meet it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from dpverify.guarantee import (
+    Adjacency,
+    Budget,
+    BudgetLike,
+    CapacityError,
+    InfeasibleBudgetError,
+    Interval,
+    enclosing_floats,
+)
+from dpverify.planning.answers import between, within_limits
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+from dpverify.search import largest_integer, smallest_at_level
+from protocols.validation import check_integer, check_real
+
+__all__ = ["largest_rate", "least_noise", "most_steps"]
+
+_NAME = "noisy steps"
+_MOST_NOISE, _LEAST_RATE, _MOST_STEPS = 1e9, 1e-9, 10**9
+"""How far is looked."""
+_WIDENED = 4.0
+"""By what the share grows that the argument of a proved miss is away."""
+_COARSE = 0.03
+"""The width at which the number of steps is guessed."""
+
+
+def least_noise(
+    budget: BudgetLike,
+    *,
+    steps: int = 1,
+    rate: float = 1.0,
+    law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    relative_width: float = 1e-4,
+) -> Interval:
+    """Return the least noise multiplier with which so many steps meet a budget.
+
+    Parameters
+    ----------
+    budget : Budget or (number, number)
+        (epsilon, delta), delta positive.
+    steps : int
+        How many.
+    rate, law, adjacency
+        As for `dpverify.NoisyStep` and `dpverify.account`.
+    relative_width : float
+        The accuracy wanted.
+
+    Returns
+    -------
+    Interval
+        At its upper end the budget is proved to be met; at its lower end, proved to be missed.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no noise up to 1e9 meets it.
+
+    Examples
+    --------
+    >>> found = least_noise(("2", "1e-5"), steps=10_000, rate=0.01)
+    >>> print(f"{found.upper:.3f}")
+    2.127
+    """
+    wanted = _positive(budget)
+    check_integer("steps", steps, low=1)
+
+    def epsilon(noise: float) -> Interval:
+        return _epsilon(Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency), wanted, relative_width)
+
+    NoisyStep(1.0, rate, law)  # type: ignore[arg-type]  # refuses what is out of range, by its name
+    start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
+    met, missed = _crossed(epsilon, wanted.epsilon, start, _MOST_NOISE, relative_width)
+    if met is None:
+        raise InfeasibleBudgetError(
+            f"budget={wanted} cannot be met by {steps:,} steps with noise up to {_MOST_NOISE:g}."
+        )
+    return Interval.proved(missed, met)
+
+
+def largest_rate(
+    budget: BudgetLike,
+    *,
+    noise: float,
+    steps: int = 1,
+    law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    relative_width: float = 1e-4,
+) -> Interval:
+    """Return the largest sampling rate with which so many steps meet a budget: times n, the largest expected batch.
+
+    A smaller rate is never worse: the pair of q' < q is that of q mixed with two equal laws, in the shares q'/q and
+    1 - q'/q, and divergences are jointly convex.
+
+    Parameters
+    ----------
+    budget : Budget or (number, number)
+        (epsilon, delta), delta positive.
+    noise, steps, law, adjacency
+        As for `least_noise`.
+    relative_width : float
+        The accuracy wanted.
+
+    Returns
+    -------
+    Interval
+        At its lower end the budget is proved to be met; at its upper end, proved to be missed unless that is 1.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If no rate down to 1e-9 meets it.
+
+    Examples
+    --------
+    >>> found = largest_rate(("2", "1e-5"), noise=1.0, steps=10_000)
+    >>> print(f"{found.lower:.5f}")
+    0.00370
+    """
+    wanted = _positive(budget)
+    check_integer("steps", steps, low=1)
+    law = NoisyStep(noise, 1.0, law).law  # type: ignore[arg-type]
+
+    def epsilon(inverse: float) -> Interval:
+        step = NoisyStep(noise, min(1.0 / inverse, 1.0), law)
+        return _epsilon(Steps([(step, steps)], adjacency), wanted, relative_width)
+
+    if epsilon(1.0).upper <= wanted.epsilon:
+        return Interval(1.0, 1.0)
+    start = max(math.sqrt(steps) / wanted.epsilon, 1.0)
+    met, missed = _crossed(epsilon, wanted.epsilon, start, 1.0 / _LEAST_RATE, relative_width, least=1.0)
+    if met is None:
+        raise InfeasibleBudgetError(
+            f"budget={wanted} cannot be met by {steps:,} steps at rates from {_LEAST_RATE:g} on."
+        )
+    return Interval.proved(min(1.0 / met, 1.0), min(1.0 / missed, 1.0))
+
+
+def most_steps(
+    budget: BudgetLike,
+    step: NoisyStep,
+    *,
+    adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    relative_width: float = 1e-4,
+) -> int:
+    """Return the most steps that are proved to meet a budget, at most 10^9.
+
+    Parameters
+    ----------
+    budget : Budget or (number, number)
+        (epsilon, delta), delta positive.
+    step : NoisyStep
+        Which is made again and again.
+    adjacency : Adjacency or str
+        As for `dpverify.account`.
+    relative_width : float
+        The accuracy of each epsilon: what is proved to meet the budget may be as much less.
+
+    Returns
+    -------
+    int
+        With these the budget is proved to be met.
+
+    Raises
+    ------
+    InfeasibleBudgetError
+        If not even one does.
+
+    Examples
+    --------
+    >>> import dpverify
+    >>> most_steps(("2", "1e-5"), dpverify.NoisyStep(1.0, rate=0.01))
+    1202
+    """
+    wanted = _positive(budget)
+
+    def allowed(count: int, width: float = relative_width) -> bool:
+        return _epsilon(Steps([(step, count)], adjacency), wanted, width).upper <= wanted.epsilon
+
+    if not allowed(1):
+        raise InfeasibleBudgetError(f"budget={wanted} cannot be met by one step of {step}.")
+    guess = largest_integer(lambda count: allowed(count, _COARSE), 1, 1, _MOST_STEPS + 1)
+    return largest_integer(allowed, guess, 1, _MOST_STEPS + 1)
+
+
+def _positive(budget: BudgetLike) -> Budget:
+    wanted = Budget.of(budget)
+    check_real("delta", wanted.delta, low=0.0, low_open=True)
+    return wanted
+
+
+def _epsilon(steps: Steps, wanted: Budget, relative_width: float) -> Interval:
+    """Return epsilon at the delta of a budget; all there is where the laws cannot be listed."""
+    at = Interval(*enclosing_floats(wanted.exact_delta))
+    try:
+        with within_limits(_NAME):
+            return between(steps.curve(0.25 * relative_width, at.lower).epsilon, at)
+    except CapacityError:
+        return Interval(0.0, math.inf)
+
+
+def _crossed(
+    epsilon: Callable[[float], Interval],
+    target: float,
+    start: float,
+    most: float,
+    tolerance: float,
+    *,
+    least: float = 0.0,
+) -> tuple[float | None, float]:
+    """Return about the least argument at which a falling epsilon is proved to be at most a target, and one of a miss.
+
+    The latter is the least that is looked at where none is proved to miss it.
+    """
+    met = smallest_at_level(lambda x: epsilon(x).upper, target, start, most, tolerance, slope=1.0)
+    share = tolerance
+    while met is not None and share < 1.0:
+        missed = max(met * (1.0 - share), least)
+        if missed == least or epsilon(missed).lower > math.nextafter(target, math.inf):
+            return met, missed
+        share *= _WIDENED
+    return met, least

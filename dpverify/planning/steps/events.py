@@ -1,0 +1,81 @@
+"""Events of dp-accounting as steps; needs the optional dependency `dp-accounting` only where one is given.
+
+An event says what was done, not for which adjacency: that is asked for. Only what is exact is translated; composition
+there may be adaptive, and is covered. Noise multipliers are relative to the largest norm of one record, as here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from dpverify.planning.steps.listed import DiscreteLaplaceStep, ResponseStep
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step
+
+__all__ = ["is_event", "steps_of_event"]
+
+_SAMPLED = "PoissonSampledDpEvent"
+_NOISE: dict[str, Callable[[Any, float], Step]] = {
+    "GaussianDpEvent": lambda event, rate: NoisyStep(event.noise_multiplier, rate),
+    "LaplaceDpEvent": lambda event, rate: NoisyStep(event.noise_multiplier, rate, NoiseLaw.LAPLACE),
+    "DiscreteLaplaceDpEvent": lambda event, rate: DiscreteLaplaceStep(event.noise_parameter, event.sensitivity, rate),
+}
+_WHY = {
+    "NonPrivateDpEvent": "it is not private at all",
+    "UnsupportedDpEvent": "nothing is known of it",
+    "SampledWithoutReplacementDpEvent": "no pair is proved to dominate batches of a fixed size",
+    "SampledWithReplacementDpEvent": "no pair is proved to dominate batches of a fixed size",
+    "TruncatedSubsampledGaussianDpEvent": "no pair is proved to dominate truncated batches",
+    "ZCDpEvent": "it says nothing but Renyi divergences, which prove no lower end",
+    "RepeatAndSelectDpEvent": "it says nothing but Renyi divergences, which prove no lower end",
+}
+
+
+def is_event(given: Any) -> bool:
+    """Return whether something is an event of dp-accounting, without importing it."""
+    return any(
+        each.__module__.startswith("dp_accounting.") and each.__name__ == "DpEvent" for each in type(given).__mro__
+    )
+
+
+def steps_of_event(event: Any) -> list[tuple[Step, int]]:
+    """Return the steps that an event is composed of, and how often each is made.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+        Composed, also of itself, of Gaussian and Laplace noise, discrete or not, on all records or by Poisson sampling,
+        and of randomized response.
+
+    Raises
+    ------
+    ValueError
+        For what is not covered, in a sentence that names it, and for what has no step at all.
+    """
+    found = list(_parts(event, 1))
+    if not found:
+        raise ValueError(f"event={event!r} must hold at least one step.")
+    return found
+
+
+def _parts(event: Any, count: int) -> Iterator[tuple[Step, int]]:
+    name = type(event).__name__
+    if name == "NoOpDpEvent":
+        return
+    if name == "SelfComposedDpEvent":
+        yield from _parts(event.event, count * event.count)
+    elif name == "ComposedDpEvent":
+        for part in event.events:
+            yield from _parts(part, count)
+    elif name in _NOISE:
+        yield _NOISE[name](event, 1.0), count
+    elif name == _SAMPLED and event.sampling_probability == 0.0:
+        return
+    elif name == _SAMPLED and type(event.event).__name__ in _NOISE:
+        yield _NOISE[type(event.event).__name__](event.event, event.sampling_probability), count
+    elif name == "RandomizedResponseDpEvent":
+        if event.num_buckets > 1 and event.noise_parameter < 1.0:
+            yield ResponseStep(event.noise_parameter, event.num_buckets), count
+    else:
+        of = f" of {type(event.event).__name__}" if name == _SAMPLED else ""
+        raise ValueError(f"event={name}{of} is not covered: {_WHY.get(name, 'no pair is proved to dominate it')}.")

@@ -1,0 +1,22 @@
+"""`account steps`: it says what the library does, of any law and adjacency."""
+
+from __future__ import annotations
+
+import dpverify
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep
+from tests.cli.words import Run
+
+
+def test_it_is_what_the_library_says(run: Run) -> None:
+    found = run("account", "steps", "--noise", "1", "--rate", ".01", "--steps", "200", "--delta", "1e-6", "--json")
+    assert found == dpverify.account(NoisyStep(1.0, 0.01), instances=200, delta="1e-6").to_dict()
+    words = "account steps --noise 2 --law laplace --adjacency replace-one --epsilon 1 --json"
+    laplace = run(*words.split())
+    made = dpverify.account(NoisyStep(2.0, law=NoiseLaw.LAPLACE), epsilon="1", adjacency="replace-one")
+    assert laplace == made.to_dict()
+
+
+def test_a_table_names_the_sampling(run: Run) -> None:
+    shown = " ".join(run("account", "steps", "--noise", "1", "--rate", ".5", "--delta", "1e-3").split())
+    assert shown.startswith("1 noisy step, add-remove 1 x gaussian noise of 1, each record with probability 0.5")
+    assert "Sampling: Poisson sampling is assumed" in shown

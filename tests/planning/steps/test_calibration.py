@@ -1,0 +1,61 @@
+"""Calibration of steps: what is found meets the budget, and a little less noise, or one step more, is proved not to."""
+
+from __future__ import annotations
+
+import pytest
+
+from dpverify.guarantee import Adjacency, InfeasibleBudgetError
+from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+
+
+def spent(step: NoisyStep, count: int, adjacency: str = "add-remove") -> tuple[float, float]:
+    found = Steps([(step, count)], adjacency).curve(1e-5, 1e-5).epsilon(1e-5)
+    return found.lower, found.upper
+
+
+@pytest.mark.parametrize(
+    ("rate", "law", "adjacency", "steps"),
+    [
+        (0.02, NoiseLaw.GAUSSIAN, Adjacency.ADD_REMOVE, 1000),
+        (1.0, NoiseLaw.GAUSSIAN, Adjacency.REPLACE_ONE, 10),
+        (0.3, NoiseLaw.LAPLACE, Adjacency.ZERO_OUT, 20),
+    ],
+)
+def test_the_least_noise(rate: float, law: NoiseLaw, adjacency: Adjacency, steps: int) -> None:
+    found = least_noise((2, "1e-5"), steps=steps, rate=rate, law=law, adjacency=adjacency)
+    assert found.width <= 1e-3 * found.upper
+    assert spent(NoisyStep(found.upper, rate, law), steps, adjacency)[1] <= 2.0 * (1.0 + 1e-6)
+    assert spent(NoisyStep(found.lower, rate, law), steps, adjacency)[0] > 2.0 * (1.0 - 1e-6)
+
+
+def test_the_largest_rate() -> None:
+    found = largest_rate((2, "1e-5"), noise=1.0, steps=500)
+    assert found.width <= 1e-3 * found.upper
+    assert spent(NoisyStep(1.0, found.lower), 500)[1] <= 2.0 * (1.0 + 1e-6)
+    assert spent(NoisyStep(1.0, found.upper), 500)[0] > 2.0 * (1.0 - 1e-6)
+    assert largest_rate((2, "1e-5"), noise=50.0, steps=3).lower == 1.0
+
+
+def test_the_most_steps() -> None:
+    step = NoisyStep(1.0, 0.01)
+    found = most_steps((1, "1e-5"), step)
+    assert spent(step, found)[1] <= 1.0 + 1e-4
+    assert spent(step, found + 2)[0] > 1.0 - 1e-4
+
+
+def test_what_cannot_be_met_is_refused() -> None:
+    with pytest.raises(InfeasibleBudgetError, match=r"^budget=\(0\.01, 1e-05\) cannot be met by one step of gaussian"):
+        most_steps(("0.01", "1e-5"), NoisyStep(1.0))
+    with pytest.raises(InfeasibleBudgetError, match="cannot be met by 9 steps with noise up to 1e"):
+        least_noise(("1e-12", "1e-30"), steps=9)
+    with pytest.raises(InfeasibleBudgetError, match="cannot be met by 10,000 steps at rates from 1e-09 on"):
+        largest_rate(("1e-3", "1e-30"), noise=0.2, steps=10_000)
+    with pytest.raises(ValueError, match=r"^delta=0\.0 must be"):
+        least_noise((1, 0))
+    with pytest.raises(ValueError, match=r"^rate=2\.0 must be"):
+        least_noise((1, "1e-5"), rate=2.0)
+    with pytest.raises(ValueError, match=r"^adjacency='replace-one' is not covered"):
+        least_noise((1, "1e-5"), rate=0.5, law="laplace", adjacency="replace-one")
+    with pytest.raises(ValueError, match=r"^steps=0 must be an integer"):
+        largest_rate((1, "1e-5"), noise=1.0, steps=0)

@@ -1,0 +1,73 @@
+"""Steps of a trusted curator: what they are, what is refused, and which adjacency costs what."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from dpverify.guarantee import Adjacency, CapacityError
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
+
+
+def test_equal_steps_are_counted_together() -> None:
+    steps = Steps([(NoisyStep(1.0, 0.1), 3), (NoisyStep(2.0), 1), (NoisyStep(1.0, 0.1), 4)])
+    assert steps.parts == ((NoisyStep(1.0, 0.1), 7), (NoisyStep(2.0), 1))
+    assert steps.number == 8
+    assert steps.adjacency is Adjacency.ADD_REMOVE
+
+
+def test_replacing_a_record_moves_the_sum_twice_as_far() -> None:
+    step = NoisyStep(4.0)
+    replaced, zeroed = (Steps([(step, 30)], word).curve().epsilon(1e-5) for word in ("replace-one", "zero-out"))
+    assert replaced == NormalNoiseCurve(2.0, 30).epsilon(1e-5)
+    assert zeroed == NormalNoiseCurve(4.0, 30).epsilon(1e-5) == Steps([(step, 30)]).curve().epsilon(1e-5)
+    laplace = NoisyStep(4.0, law=NoiseLaw.LAPLACE)
+    assert 0.5 in laplace.largest_loss(Adjacency.REPLACE_ONE)
+    assert 0.25 in laplace.largest_loss(Adjacency.ADD_REMOVE)
+
+
+def test_replacing_a_record_of_a_sample_costs_more_than_removing_and_less_than_doing_both() -> None:
+    step = NoisyStep(1.0, 0.1)
+    curves = [Steps([(step, 40)], word).curve(1e-4, 1e-5) for word in ("zero-out", "replace-one")]
+    removed, replaced = (curve.epsilon(1e-5) for curve in curves)
+    assert replaced.width <= 1e-4 * replaced.upper
+    assert removed.upper < replaced.lower
+    # Removed here, and added there: a triangle inequality of curves at twice epsilon and (1 + e^eps) delta.
+    half = 0.5 * replaced.lower
+    assert curves[0].delta(half).upper * (1.0 + math.exp(half)) >= 1e-5
+
+
+def test_the_largest_loss_of_a_sample() -> None:
+    found = NoisyStep(0.5, 0.3, NoiseLaw.LAPLACE).largest_loss(Adjacency.ZERO_OUT)
+    assert abs(found.midpoint - math.log(1.0 - 0.3 + 0.3 * math.e**2)) < 1e-12
+    assert found.width < 1e-14
+    assert NoisyStep(0.5).largest_loss(Adjacency.ZERO_OUT).lower == math.inf
+    steps = Steps([(NoisyStep(0.5, 0.3, NoiseLaw.LAPLACE), 2), (NoisyStep(1.0, law=NoiseLaw.LAPLACE), 1)])
+    assert abs(steps.largest_loss.epsilon(0.0).midpoint - 2.0 * found.midpoint - 1.0) < 1e-12
+
+
+def test_what_is_assumed_of_the_sampling_is_said() -> None:
+    (note,) = Steps([(NoisyStep(1.0, 0.02), 3), (NoisyStep(1.0, 0.01), 3), (NoisyStep(1.0), 1)]).notes
+    assert note.startswith(
+        "Poisson sampling is assumed: in every step each record takes part with probability 0.01, 0.02"
+    )
+    assert Steps([(NoisyStep(1.0), 1)]).notes == ("every record takes part in every step",)
+
+
+def test_what_is_not_covered_is_refused_by_name() -> None:
+    with pytest.raises(ValueError, match=r"^adjacency='replace-one' is not covered for laplace noise on a sample"):
+        Steps([(NoisyStep(1.0, 0.5, NoiseLaw.LAPLACE), 1)], "replace-one")
+    with pytest.raises(ValueError, match=r"^steps is empty"):
+        Steps([])
+    with pytest.raises(ValueError, match=r"^adjacency='edge' must be one of replace-one, add-remove, zero-out"):
+        Steps([(NoisyStep(1.0), 1)], "edge")
+    with pytest.raises(ValueError, match=r"^rate=0\.0 must be a finite number in \(0, 1\]"):
+        NoisyStep(1.0, 0.0)
+    with pytest.raises(ValueError, match=r"^law='cauchy' must be one of gaussian, laplace"):
+        NoisyStep(1.0, law="cauchy")  # type: ignore[arg-type]
+    with pytest.raises(CapacityError, match=r"^noise=0\.001 is too little"):
+        NoisyStep(0.001, 0.5, NoiseLaw.LAPLACE).pair(Adjacency.ADD_REMOVE, 1e-9)
+    with pytest.raises(CapacityError, match=r"^noise=0\.02 at tail="):
+        Steps([(NoisyStep(0.02, 0.5), 1)]).curve().epsilon(1e-5)
