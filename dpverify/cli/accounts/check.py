@@ -72,7 +72,8 @@ def _manifest(path: Path) -> int:
         return 1
     typer.echo("Accepted: if all that one user sends is replaced,")
     for said in plan.guarantees:
-        typer.echo(f"  on any {said['days']:,} days epsilon {said['epsilon']}, delta {said['delta']}")
+        days = "any day" if said["days"] == 1 else f"any {said['days']:,} days"
+        typer.echo(f"  on {days} epsilon {said['epsilon']}, delta {said['delta']}")
     typer.echo(f"by the {plan.guarantee['threat_model']} threat model, for SHA-256 {plan.hash},")
     for place, query in enumerate(plan.content["queries"]):
         begin, size = header(plan.hash, place, largest(query))
