@@ -277,5 +277,5 @@ def recomputed(plan: Manifest) -> Manifest:
         deltas = {days: guarantee["delta"] for days, guarantee in said.items()}
         certificates = {days: each["certificate"] for days, each in said.items() if "certificate" in each}
         return manifest([asked_in(query) for query in content["queries"]], delta=deltas, certificates=certificates)
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise ValueError(f"plan must be a manifest: {error}") from error

@@ -41,6 +41,7 @@ _SILENT = (
     "fields of an upload but the first and the last {fields}",
     "answers other than these, and users that answer several queries",
     "whether the entropy is the operating system's",
+    "what the first users of a process draw: one is started for some thousand of them, and devices are first ones",
 )
 
 

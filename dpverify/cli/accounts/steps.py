@@ -41,7 +41,7 @@ Neighbours = Annotated[
 def account_steps(
     noise: Annotated[
         float,
-        number(within="(0, inf)", help="The noise multiplier: deviation or scale over the largest norm of a record."),
+        number(within="(0, 1e150]", help="The noise multiplier: deviation or scale over the largest norm of a record."),
     ],
     rate: Rate = 1.0,
     steps: StepCount = 1,

@@ -241,7 +241,7 @@ class Reader:
                 if min(counts[name].min(), users[name].min()) < 0:
                     raise ValueError
             files = frozenset((str(batch), str(name), int(place)) for batch, name, place in content["files"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ValueError("text must be sums of this manifest, as `to_json` writes them.") from error
         return Sums(self._hash, users, counts, files)
 

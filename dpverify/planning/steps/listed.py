@@ -54,7 +54,7 @@ class OpaqueStep(Plain):
     >>> import dpverify
     >>> parts = [(dpverify.NoisyStep(1.0, rate=0.01), 10_000), dpverify.OpaqueStep(0.5)]
     >>> print(dpverify.account(parts, delta="1e-6", relative_width=1e-3).epsilon)
-    [7.40251, 7.40692]
+    [7.26497, 7.27094]
     """
 
     epsilon: float = field(metadata={"within": "(0, 700]"})

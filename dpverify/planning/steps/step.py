@@ -89,7 +89,7 @@ class NoisyStep(Plain):
     'add-remove'
     """
 
-    noise: float = field(metadata={"within": "(0, inf)"})
+    noise: float = field(metadata={"within": "(0, 1e150]"})
     rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
     law: NoiseLaw = NoiseLaw.GAUSSIAN
 

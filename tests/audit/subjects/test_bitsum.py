@@ -99,7 +99,7 @@ def test_few_trials_leave_it_undecided_and_say_so() -> None:
     report = first_without_alarm(lambda seed: audit_protocol(RR, trials=100, implementation=sampled, seed=seed))
     assert report.verdict is Verdict.UNDECIDED
     assert report.exit_code == 3
-    assert "has power" in report.statement
+    assert "power against" in report.statement
     assert "standard deviation 10 % smaller" in report.statement
 
 

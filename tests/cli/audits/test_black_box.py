@@ -42,7 +42,7 @@ def test_two_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *CLAIM, "--plot", str(figure)]
     assert cli.main([*words, "--trials", "20_000"]) == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "Consistent: no event tried shows more than epsilon" in text
+    assert "Consistent: no event tried" in text
     assert "Not tested: inputs other than these" in text
     assert figure.stat().st_size > 1000
 

@@ -154,6 +154,7 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
         ('{"bits"', '{"bit"'),
         ("[", "[-"),
         ("[", "[0.5, "),
+        ("[", "[" * 100_000),
     ):
         with pytest.raises(ValueError, match=r"^text must be sums of this manifest"):
             reader.json(text.replace(old, new, 1))
