@@ -180,7 +180,7 @@ def within_limits(name: str) -> Iterator[None]:
             yield
         except CapacityError as error:
             raise CapacityError(f"{name} cannot be computed here: {error.reason}") from error
-        except (FloatingPointError, OverflowError) as error:
+        except ArithmeticError as error:  # overflow, underflow, and what is divided by one
             raise CapacityError(f"{name} leaves the range of floats here: {error}.") from error
         except MemoryError as error:
             raise CapacityError(f"{name} needs more memory than there is.") from error

@@ -77,7 +77,5 @@ def least_noise(
     from dpverify.planning.steps.calibration import least_noise
 
     found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, adjacency=adjacency)
-    print_result(
-        {"noise": found},
-        f"A noise multiplier of {rounded_up(found.upper, 6)} is enough, one of {rounded_down(found.lower, 6)} is not.",
-    )
+    missed = f", one of {rounded_down(found.lower, 6)} is not" if found.lower > 0.0 else ""
+    print_result({"noise": found}, f"A noise multiplier of {rounded_up(found.upper, 6)} is enough{missed}.")

@@ -94,6 +94,8 @@ def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None =
     check_integer("instances", instances, low=1)
     made: list[tuple[Step, int]] = []
     for part, each in zip(parts, single, strict=True):
+        if part is not each and len(part) != 2:
+            raise ValueError(f"protocol={part!r} must be (step, instances).")
         count = check_integer("instances", 1 if part is each else part[1], low=1) * instances
         inner = steps_of_event(each) if is_event(each) else [(each, 1)]
         made += [(step, number * count) for step, number in inner]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 from dpverify.guarantee import (
     Adjacency,
@@ -15,6 +16,7 @@ from dpverify.guarantee import (
     enclosing_floats,
 )
 from dpverify.planning.answers import between, within_limits
+from dpverify.planning.steps.account import steps_of
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 from dpverify.search import largest_integer, smallest_at_level
 from protocols.validation import check_integer, check_real
@@ -55,12 +57,12 @@ def least_noise(
     Returns
     -------
     Interval
-        At its upper end the budget is proved to be met; at its lower end, proved to be missed.
+        At its upper end the budget is proved to be met; at its lower end, proved to be missed unless that is 0.
 
     Raises
     ------
     InfeasibleBudgetError
-        If no noise up to 1e9 meets it.
+        If no noise up to 1e9 is proved to meet it.
 
     Examples
     --------
@@ -69,17 +71,18 @@ def least_noise(
     2.127
     """
     wanted = _positive(budget)
-    check_integer("steps", steps, low=1)
+    check_integer("steps", steps, low=1, high=_MOST_STEPS)
+    check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
 
     def epsilon(noise: float) -> Interval:
         return _epsilon(Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency), wanted, relative_width)
 
     NoisyStep(1.0, rate, law)  # type: ignore[arg-type]  # refuses what is out of range, by its name
     start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
-    met, missed = _crossed(epsilon, wanted.epsilon, start, _MOST_NOISE, relative_width)
+    met, missed = _crossed(epsilon, _target(wanted), start, _MOST_NOISE, relative_width)
     if met is None:
         raise InfeasibleBudgetError(
-            f"budget={wanted} cannot be met by {steps:,} steps with noise up to {_MOST_NOISE:g}."
+            f"budget={wanted} is not proved to be met by {steps:,} steps with noise up to {_MOST_NOISE:g}."
         )
     return Interval.proved(missed, met)
 
@@ -115,7 +118,7 @@ def largest_rate(
     Raises
     ------
     InfeasibleBudgetError
-        If no rate down to 1e-9 meets it.
+        If no rate down to 1e-9 is proved to meet it.
 
     Examples
     --------
@@ -124,20 +127,21 @@ def largest_rate(
     0.00370
     """
     wanted = _positive(budget)
-    check_integer("steps", steps, low=1)
+    check_integer("steps", steps, low=1, high=_MOST_STEPS)
+    check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
     law = NoisyStep(noise, 1.0, law).law  # type: ignore[arg-type]
 
     def epsilon(inverse: float) -> Interval:
         step = NoisyStep(noise, min(1.0 / inverse, 1.0), law)
         return _epsilon(Steps([(step, steps)], adjacency), wanted, relative_width)
 
-    if epsilon(1.0).upper <= wanted.epsilon:
+    if epsilon(1.0).upper <= _target(wanted):
         return Interval(1.0, 1.0)
     start = max(math.sqrt(steps) / wanted.epsilon, 1.0)
-    met, missed = _crossed(epsilon, wanted.epsilon, start, 1.0 / _LEAST_RATE, relative_width, least=1.0)
+    met, missed = _crossed(epsilon, _target(wanted), start, 1.0 / _LEAST_RATE, relative_width, least=1.0)
     if met is None:
         raise InfeasibleBudgetError(
-            f"budget={wanted} cannot be met by {steps:,} steps at rates from {_LEAST_RATE:g} on."
+            f"budget={wanted} is not proved to be met by {steps:,} steps at rates from {_LEAST_RATE:g} on."
         )
     return Interval.proved(min(1.0 / met, 1.0), min(1.0 / missed, 1.0))
 
@@ -170,7 +174,7 @@ def most_steps(
     Raises
     ------
     InfeasibleBudgetError
-        If not even one does.
+        If not even one is.
 
     Examples
     --------
@@ -179,12 +183,15 @@ def most_steps(
     1202
     """
     wanted = _positive(budget)
+    check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
+    if steps_of(step) is None:
+        raise TypeError(f"step={step!r} must be a NoisyStep.")
 
     def allowed(count: int, width: float = relative_width) -> bool:
-        return _epsilon(Steps([(step, count)], adjacency), wanted, width).upper <= wanted.epsilon
+        return _epsilon(Steps([(step, count)], adjacency), wanted, width).upper <= _target(wanted)
 
     if not allowed(1):
-        raise InfeasibleBudgetError(f"budget={wanted} cannot be met by one step of {step}.")
+        raise InfeasibleBudgetError(f"budget={wanted} is not proved to be met by one step of {step}.")
     guess = largest_integer(lambda count: allowed(count, _COARSE), 1, 1, _MOST_STEPS + 1)
     return largest_integer(allowed, guess, 1, _MOST_STEPS + 1)
 
@@ -195,8 +202,15 @@ def _positive(budget: BudgetLike) -> Budget:
     return wanted
 
 
+def _target(wanted: Budget) -> float:
+    """Return the largest float that is at most epsilon: the nearest one may be more."""
+    return enclosing_floats(wanted.exact_epsilon)[0]
+
+
 def _epsilon(steps: Steps, wanted: Budget, relative_width: float) -> Interval:
     """Return epsilon at the delta of a budget; all there is where the laws cannot be listed."""
+    if sum(Fraction(step.rate) * count for step, count in steps.parts) <= wanted.exact_delta:
+        return Interval(0.0, 0.0)  # the record is hardly ever in a sample, and no noise needs to hide it
     at = Interval(*enclosing_floats(wanted.exact_delta))
     try:
         with within_limits(_NAME):

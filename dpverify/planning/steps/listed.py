@@ -14,7 +14,7 @@ from flint import arb
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Adjacency, Interval
-from dpverify.planning.steps.step import shift_of
+from dpverify.planning.steps.step import largest_of_sample, shift_of
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.laplace import stepped_laplace
 from dpverify.privacy_loss.losses.mixture import erased
@@ -31,12 +31,6 @@ def _sampled(pair: PrivacyLossDistribution, rate: float) -> ListedPair:
     """Return the pair of a sample, from one that is the same in both directions."""
     both = Directions(pair, pair)
     return ListedPair(both if rate == 1.0 else erased(both, 1.0 - rate, rate))
-
-
-def _largest(whole: arb, rate: float) -> Interval:
-    """Return ln(1 - q + q e^L), what a sample makes of the largest loss."""
-    ball = (1 + arb(rate) * whole.expm1()).log() if rate < 1.0 else whole
-    return Interval(lower_float(ball), upper_float(ball))
 
 
 @dataclass(frozen=True)
@@ -83,7 +77,7 @@ class OpaqueStep(Plain):
         if self.delta > 0.0:
             return Interval(math.inf, math.inf)
         with arb_context():
-            return _largest(arb(self.epsilon), self.rate)
+            return largest_of_sample(arb(self.epsilon), self.rate)
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates; its laws are complete."""
@@ -126,7 +120,7 @@ class DiscreteLaplaceStep(Plain):
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss."""
         with arb_context():
-            return _largest(arb(self.parameter) * (self.sensitivity * shift_of(adjacency)), self.rate)
+            return largest_of_sample(arb(self.parameter) * (self.sensitivity * shift_of(adjacency)), self.rate)
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates; its laws are complete."""

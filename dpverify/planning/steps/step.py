@@ -20,11 +20,12 @@ from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.shown import Plain
 from protocols.validation import check_choice, check_integer, check_ranges
 
-__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps", "shift_of"]
+__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps", "largest_of_sample", "shift_of"]
 
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
 _LEAST_TAIL = 1e-280
+_LARGEST_LOSS = 1e6
 _LEAST_LAPLACE = 1.0 / 700.0
 """The least scale, in units of the largest change: losses are 700 at most."""
 
@@ -109,9 +110,7 @@ class NoisyStep(Plain):
         if self.law is NoiseLaw.GAUSSIAN:
             return Interval(math.inf, math.inf)
         with arb_context():
-            whole = arb(shift_of(adjacency)) / arb(self.noise)
-            ball = (1 + arb(self.rate) * whole.expm1()).log() if self.rate < 1.0 else whole
-            return Interval(lower_float(ball), upper_float(ball))
+            return largest_of_sample(arb(shift_of(adjacency)) / arb(self.noise), self.rate)
 
     def pair(self, adjacency: Adjacency, tail: float) -> SampledPair:
         """Return the pair that dominates, of whose laws a tail may be left out."""
@@ -127,6 +126,14 @@ class NoisyStep(Plain):
     def __str__(self) -> str:
         sample = "all records" if self.rate == 1.0 else f"each record with probability {self.rate:g}"
         return f"{self.law.value} noise of {self.noise:g}, {sample}"
+
+
+def largest_of_sample(whole: arb, rate: float) -> Interval:
+    """Return ln(1 - q + q e^L), what a sample makes of the largest loss L."""
+    if not whole < _LARGEST_LOSS:  # where e^L is out of reach, L and L + ln q enclose it
+        return Interval(lower_float(whole + arb(rate).log()), upper_float(whole))
+    ball = (1 + arb(rate) * whole.expm1()).log() if rate < 1.0 else whole
+    return Interval(lower_float(ball), upper_float(ball))
 
 
 def shift_of(adjacency: Adjacency) -> int:

@@ -125,10 +125,9 @@ class TotalLoss:
 
         def excess(tilt: float, moments: Moments) -> float:
             log_mgf, mean, variance = moments
-            prefactor = math.log(
-                max(tilt, 1e-3) * (1.0 + tilt) * math.sqrt(2.0 * math.pi * max(variance, self._resolution**2))
-            )
-            return (target - (log_mgf - tilt * mean - max(prefactor, 0.0))) / max(tilt, 1e-3)
+            deviation = math.sqrt(2.0 * math.pi * max(variance, self._resolution**2))
+            prefactor = math.log(max(max(tilt, 1e-3) * (1.0 + tilt) * deviation, 1.0))
+            return (target - (log_mgf - tilt * mean - prefactor)) / max(tilt, 1e-3)
 
         tilt = self._solve(excess, lambda start: math.sqrt(-2.0 * target * start[2]))
         _, mean, variance = self.moments(tilt)

@@ -20,3 +20,9 @@ def test_a_table_names_the_sampling(run: Run) -> None:
     shown = " ".join(run("account", "steps", "--noise", "1", "--rate", ".5", "--delta", "1e-3").split())
     assert shown.startswith("1 noisy step, add-remove 1 x gaussian noise of 1, each record with probability 0.5")
     assert "Sampling: Poisson sampling is assumed" in shown
+
+
+def test_no_noise_is_not_called_too_little_where_it_is_enough(run: Run) -> None:
+    shown = run("least", "noise", "--epsilon", "1", "--delta", ".5", "--rate", ".001")
+    assert shown.startswith("A noise multiplier of ")
+    assert "is not" not in shown

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import dpverify
-from dpverify.guarantee import Adjacency
+from dpverify.guarantee import Adjacency, CapacityError
 from dpverify.planning.steps.account import StepsResult, steps_of
-from dpverify.planning.steps.step import NoisyStep
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 
 TRAINING = NoisyStep(1.0, 0.01)
 
@@ -82,3 +82,20 @@ def test_adjacencies_are_never_mixed() -> None:
     with pytest.raises(ValueError, match=r"^adjacency='add-remove' must be 'replace-one' but for steps"):
         dpverify.account(protocol, delta=1e-5, adjacency="add-remove")
     assert dpverify.account(protocol, delta=1e-5, adjacency="replace-one").epsilon.upper > 0.0
+
+
+def test_a_step_stands_with_its_number_and_nothing_else() -> None:
+    for part in ((NoisyStep(1.0),), (NoisyStep(1.0), 2, 3)):
+        with pytest.raises(ValueError, match=r"must be \(step, instances\)\.$"):
+            steps_of([part])
+
+
+@pytest.mark.parametrize("step", [NoisyStep(1e150, 1e-150), NoisyStep(1.0, 5e-324)])
+def test_what_leaves_the_floats_is_refused_in_a_sentence(step: NoisyStep) -> None:
+    with pytest.raises(CapacityError, match=r"^noisy steps (leaves|cannot) .*\.$"):
+        dpverify.account(step, delta="1e-5")
+
+
+def test_losses_beyond_the_exponential_function_are_enclosed() -> None:
+    found = dpverify.account(NoisyStep(1e-200, 1e-3, NoiseLaw.LAPLACE), delta="1e-5")
+    assert found.epsilon.upper == pytest.approx(1e200, rel=1e-12)

@@ -6,6 +6,7 @@ import pytest
 
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError
 from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
+from dpverify.planning.steps.listed import OpaqueStep
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
 
@@ -45,11 +46,13 @@ def test_the_most_steps() -> None:
 
 
 def test_what_cannot_be_met_is_refused() -> None:
-    with pytest.raises(InfeasibleBudgetError, match=r"^budget=\(0\.01, 1e-05\) cannot be met by one step of gaussian"):
+    with pytest.raises(
+        InfeasibleBudgetError, match=r"^budget=\(0\.01, 1e-05\) is not proved to be met by one step of gaussian"
+    ):
         most_steps(("0.01", "1e-5"), NoisyStep(1.0))
-    with pytest.raises(InfeasibleBudgetError, match="cannot be met by 9 steps with noise up to 1e"):
+    with pytest.raises(InfeasibleBudgetError, match="is not proved to be met by 9 steps with noise up to 1e"):
         least_noise(("1e-12", "1e-30"), steps=9)
-    with pytest.raises(InfeasibleBudgetError, match="cannot be met by 10,000 steps at rates from 1e-09 on"):
+    with pytest.raises(InfeasibleBudgetError, match="is not proved to be met by 10,000 steps at rates from 1e-09 on"):
         largest_rate(("1e-3", "1e-30"), noise=0.2, steps=10_000)
     with pytest.raises(ValueError, match=r"^delta=0\.0 must be"):
         least_noise((1, 0))
@@ -59,3 +62,27 @@ def test_what_cannot_be_met_is_refused() -> None:
         least_noise((1, "1e-5"), rate=0.5, law="laplace", adjacency="replace-one")
     with pytest.raises(ValueError, match=r"^steps=0 must be an integer"):
         largest_rate((1, "1e-5"), noise=1.0, steps=0)
+
+
+def test_a_record_that_is_hardly_ever_in_a_sample_needs_no_noise() -> None:
+    # With too little noise for floats, and at more than 1e-5: at (1, 1e-5) a rate of 1e-5 reveals nothing more.
+    found = largest_rate((1, "1e-5"), noise=1e-3)
+    assert 0.999e-5 <= found.lower <= 1e-5
+    assert least_noise((1, "0.5"), rate=1e-3).lower == 0.0
+
+
+def test_a_budget_is_not_rounded_up() -> None:
+    # The float next to 0.1 is more than 0.1, which such a step alone would spend.
+    with pytest.raises(InfeasibleBudgetError):
+        most_steps(("0.1", "1e-30"), OpaqueStep(0.1))  # type: ignore[arg-type]
+    assert most_steps((0.1, "1e-30"), OpaqueStep(0.1)) == 1  # type: ignore[arg-type]
+
+
+def test_hostile_arguments_are_named() -> None:
+    for width in (0.0, float("nan"), 1.0):
+        with pytest.raises(ValueError, match=r"^relative_width="):
+            least_noise((1, "1e-5"), relative_width=width)
+    with pytest.raises(ValueError, match=r"^steps=1"):
+        least_noise((1, "1e-5"), steps=10**400)
+    with pytest.raises(TypeError, match=r"^step='x' must be a NoisyStep\.$"):
+        most_steps((1, "1e-5"), "x")  # type: ignore[arg-type]
