@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -27,6 +26,7 @@ from dpverify.collection.batches import Batch, Batches, instances
 from dpverify.collection.client import asked_range
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
+from dpverify.collection.tables import probabilities
 from dpverify.files import write_text
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
@@ -191,7 +191,7 @@ def rehearse(
             for instance in range(instances(query)):
                 key = (seed, day, place, instance)
                 tasks.append((key, name, truths[place][instance], users - silent, cheating))
-    write = functools.partial(_written, plan, folder)
+    write = functools.partial(_written, Batches(plan.data, plan.hash), folder)
     with ExitStack() as stack:
         mapped: Callable[..., Iterable[int]] = map
         if workers > 1:
@@ -262,7 +262,6 @@ def _compared(query: Mapping[str, Any], truth: list[NDArray[np.int64]], found: S
     rows = [[row for row in day.estimates if row.query == name] for day in found]
     of = rows[0][0].of
     if of == "levels":
-        # Of everybody's answers: who cheats is at the highest level here.
         exact = [1.0 + sum(int(each[1]) for each in truth) / int(truth[0].sum())]
     elif of == "buckets" and query["kind"] == "buckets":
         exact = [float(each) for counts in truth for each in counts]
@@ -277,12 +276,11 @@ def _compared(query: Mapping[str, Any], truth: list[NDArray[np.int64]], found: S
 
 
 def _written(
-    plan: Manifest, folder: Path, task: tuple[tuple[int, int, int, int], str, NDArray[np.int64], int, int]
+    batches: Batches, folder: Path, task: tuple[tuple[int, int, int, int], str, NDArray[np.int64], int, int]
 ) -> int:
     """Write one file, unless it is there, and return its size."""
     key, name, held, users, cheats = task
     _, _, place, instance = key
-    batches = Batches(plan.data, plan.hash)
     query = batches.queries[place]
     path = folder / name / f"{place}-{instance}.batch"
     if not path.exists():
@@ -295,8 +293,7 @@ def _written(
 
 def _drawn(table: Sequence[str], times: int, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return how often each outcome of a table is drawn."""
-    edges = [0, *(int(threshold, 16) for threshold in table), 1 << 128]
-    pmf = np.array([(after - before) / 2**128 for before, after in itertools.pairwise(edges)])
+    pmf = np.array(probabilities(table))
     return rng.multinomial(times, pmf / pmf.sum())
 
 

@@ -8,7 +8,7 @@ proved `charge` s, such that `(1 - s) r_k <= q_k` for every k: the true law is a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
@@ -17,7 +17,7 @@ from flint import arb, ctx, fmpq
 
 from dpverify.guarantee import CapacityError
 
-__all__ = ["BITS", "MOST", "Table", "coin", "negative_binomial", "others", "poisson", "uniform_charge"]
+__all__ = ["BITS", "MOST", "Table", "coin", "negative_binomial", "others", "poisson", "probabilities", "uniform_charge"]
 
 BITS = 128
 """Of a uniform integer that one draw takes."""
@@ -168,3 +168,9 @@ def _check_size(thresholds: int) -> None:
 def uniform_charge(choices: int) -> Fraction:
     """Return s of `floor(U choices / 2^128)`: no outcome is likelier than 1 / choices by more than 2^-128."""
     return Fraction(0) if _ONE % choices == 0 else Fraction(choices, _ONE)
+
+
+def probabilities(thresholds: Sequence[str]) -> list[float]:
+    """Return the probability of each outcome of a table in a manifest, as the nearest float."""
+    edges = [0, *(int(threshold, 16) for threshold in thresholds), _ONE]
+    return [(after - before) / _ONE for before, after in pairwise(edges)]

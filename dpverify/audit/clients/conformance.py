@@ -23,6 +23,7 @@ from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
 from dpverify.collection.client import asked_range, encoded, largest
+from dpverify.collection.tables import probabilities
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult
@@ -161,19 +162,13 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
 def _laws(query: Mapping[str, Any], answer: Any) -> list[DiscreteLaw]:
     """Return the exact laws of all fields that are looked at, which are independent of each other."""
     held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
-    tables = {name: _pmf(table) for name, table in query["tables"].items()}
+    tables = {name: np.array(probabilities(table)) for name, table in query["tables"].items()}
     laws = functools.cache(lambda one: _OF[query["kind"]](query, tables, one))
     return _ends(list(itertools.chain.from_iterable(laws(one if isinstance(one, int) else tuple(one)) for one in held)))
 
 
 def _ends(columns: list[Any]) -> list[Any]:
     return columns if len(columns) <= 2 * _FIELDS else columns[:_FIELDS] + columns[-_FIELDS:]
-
-
-def _pmf(table: Sequence[str]) -> NDArray[np.float64]:
-    """Return the probabilities of a table's outcomes."""
-    edges = [0, *(int(threshold, 16) for threshold in table), 2**128]
-    return np.array([(after - before) / 2**128 for before, after in itertools.pairwise(edges)])
 
 
 def _law(pmf: NDArray[np.float64], begin: int = 0) -> DiscreteLaw:

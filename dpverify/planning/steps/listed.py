@@ -14,7 +14,7 @@ from flint import arb
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Adjacency, Interval
-from dpverify.planning.steps.step import largest_of_sample, shift_of
+from dpverify.planning.steps.step import check_sample, largest_of_sample, shift_of
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.laplace import stepped_laplace
 from dpverify.privacy_loss.losses.mixture import erased
@@ -66,11 +66,7 @@ class OpaqueStep(Plain):
 
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0:
-            raise ValueError(
-                f"adjacency='replace-one' is not covered for an (epsilon, delta) step on a sample (rate={self.rate!r}):"
-                " no pair that dominates it is proved here; add-remove and zero-out are."
-            )
+        check_sample(adjacency, self.rate, "an (epsilon, delta) step")
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss."""
@@ -111,11 +107,7 @@ class DiscreteLaplaceStep(Plain):
 
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0:
-            raise ValueError(
-                f"adjacency='replace-one' is not covered for discrete Laplace noise on a sample (rate={self.rate!r}): "
-                "no pair that dominates it is proved here; add-remove and zero-out are."
-            )
+        check_sample(adjacency, self.rate, "discrete Laplace noise")
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss."""

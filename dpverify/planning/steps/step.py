@@ -20,7 +20,7 @@ from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.shown import Plain
 from protocols.validation import check_choice, check_integer, check_ranges
 
-__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps", "largest_of_sample", "shift_of"]
+__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps", "check_sample", "largest_of_sample", "shift_of"]
 
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
@@ -99,11 +99,8 @@ class NoisyStep(Plain):
 
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0 and self.law is NoiseLaw.LAPLACE:
-            raise ValueError(
-                f"adjacency='replace-one' is not covered for laplace noise on a sample (rate={self.rate!r}): no pair "
-                "that dominates it is proved here; add-remove and zero-out are."
-            )
+        if self.law is NoiseLaw.LAPLACE:
+            check_sample(adjacency, self.rate, "laplace noise")
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss, infinite for Gaussian noise."""
@@ -126,6 +123,15 @@ class NoisyStep(Plain):
     def __str__(self) -> str:
         sample = "all records" if self.rate == 1.0 else f"each record with probability {self.rate:g}"
         return f"{self.law.value} noise of {self.noise:g}, {sample}"
+
+
+def check_sample(adjacency: Adjacency, rate: float, what: str) -> None:
+    """Raise ValueError where a record may be replaced among a sample, for what no dominating pair is proved then."""
+    if adjacency is Adjacency.REPLACE_ONE and rate < 1.0:
+        raise ValueError(
+            f"adjacency='replace-one' is not covered for {what} on a sample (rate={rate!r}): no pair that dominates it "
+            "is proved here; add-remove and zero-out are."
+        )
 
 
 def largest_of_sample(whole: arb, rate: float) -> Interval:
