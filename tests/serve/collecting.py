@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import http.client
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,10 +11,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from dpverify.collection.manifest import Manifest
+from tests.serve.served import started
 
 __all__ = ["Collecting", "collecting"]
-
-ROOT = Path(__file__).resolve().parent.parent.parent
 
 
 @dataclass
@@ -54,17 +51,5 @@ def collecting(folder: Path, plan: Manifest) -> Iterator[Collecting]:
     """Start a service at a free port, with the manifest beside its folder; it is killed in the end."""
     path = folder.with_suffix(".json")
     plan.write(path)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "dpverify", "collect", path, "--hash", plan.hash, "--store", folder, "--port", "0"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=ROOT,
-        env={**os.environ, "PYTHONUNBUFFERED": "1"},
-    )
-    try:
-        assert process.stdout is not None
-        yield Collecting(process, process.stdout.readline().split(" ")[0])
-    finally:
-        process.kill()
-        process.communicate()
+    with started("collect", path, "--hash", plan.hash, "--store", folder) as (process, url):
+        yield Collecting(process, url)

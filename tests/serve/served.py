@@ -49,11 +49,11 @@ class Served:
 
 
 @contextmanager
-def served(*words: str) -> Iterator[Served]:
-    """Start a server at a free port; it is killed in the end."""
+def started(*words: object) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """Start a command that serves at a free port, and give its process and what it says first; it is killed at last."""
     pytest.importorskip("uvicorn", reason="the page's server is not installed: pip install '.[serve]'")
     process = subprocess.Popen(
-        [sys.executable, "-m", "dpverify", "serve", "--port", "0", "--no-browser", *words],
+        [sys.executable, "-m", "dpverify", *map(str, words), "--port", "0"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -62,7 +62,14 @@ def served(*words: str) -> Iterator[Served]:
     )
     try:
         assert process.stdout is not None
-        yield Served(process, process.stdout.readline().split(" ")[0])
+        yield process, process.stdout.readline().split(" ")[0]
     finally:
         process.kill()
         process.communicate()
+
+
+@contextmanager
+def served(*words: str) -> Iterator[Served]:
+    """Start a server at a free port; it is killed in the end."""
+    with started("serve", "--no-browser", *words) as (process, url):
+        yield Served(process, url)
