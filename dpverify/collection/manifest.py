@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -20,6 +21,7 @@ from typing import Any
 from flint import arb
 
 from dpverify.claims.registry import claims_named, mechanism_claims_of
+from dpverify.collection.client import largest
 from dpverify.collection.query import Asked
 from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
 from dpverify.collection.tables import BITS
@@ -76,6 +78,26 @@ class Manifest:
     def guarantee(self) -> dict[str, Any]:
         """The first of the guarantees: that of the fewest days."""
         return self.guarantees[0]
+
+    def dap_tasks(self) -> list[dict[str, Any]]:
+        """Return what a task of the Distributed Aggregation Protocol needs for each query, if sums are all it views.
+
+        The messages of one instance differ in their places alone, so that their numbers are the shuffled view, and
+        whoever sees only sums of all users' fields sees no more of them. `max_measurement` is of the VDAF draft from
+        version 14 on, `bits` of those before, whose proofs let through what is below the next power of two.
+
+        Returns
+        -------
+        list of dict
+            The query's `name`, `min_batch_size` and `vdaf`. What else a task needs (who aggregates, keys, times) is not
+            a matter of privacy budgets.
+
+        Raises
+        ------
+        ValueError
+            For a query whose messages are not what counts tell.
+        """
+        return [_dap_task(query) for query in self.content["queries"]]
 
     def write(self, path: str | Path) -> str:
         """Write it to a file that is whole, or not there, and return its hash."""
@@ -230,6 +252,17 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
         **recipe.settings,
         "tables": {key: table.to_list() for key, table in recipe.tables.items()},
     }
+
+
+def _dap_task(query: dict[str, Any]) -> dict[str, Any]:
+    if query["kind"] not in ("counts", "buckets") and not query["protocol"] == "rr":
+        raise ValueError(f"protocol={query['protocol']!r} must be one whose view is the sums of what users upload.")
+    fields = largest(query)
+    bits = max(fields).bit_length()
+    chunk = max(1, math.isqrt(len(fields) * bits))  # the length of a proof is least near the root, by the VDAF draft
+    vdaf = {"type": "Prio3SumVec", "length": len(fields), "max_measurement": max(fields), "bits": bits}
+    users = query["parameters"].get("users") or query["parameters"]["bitsum"]["parameters"]["users"]
+    return {"name": query["name"], "min_batch_size": users, "vdaf": {**vdaf, "chunk_length": chunk}}
 
 
 def _described(protocol: Any) -> dict[str, Any]:

@@ -14,8 +14,10 @@ from pathlib import Path
 import pytest
 from flint import arb, ctx
 
+from dpverify.collection.client import Client, draws
 from dpverify.collection.manifest import Manifest, asked_in, manifest
 from dpverify.collection.query import Asked
+from dpverify.collection.uploads import Collector
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError
 from dpverify.planning.account import account
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, RandomizedResponse
@@ -153,3 +155,27 @@ def test_what_cannot_be_collected_is_refused() -> None:
         manifest([("a", RandomizedResponse(9, 0.0))], delta="1e-6")
     with pytest.raises(CapacityError, match="too small for draws of 128 bits"):
         manifest([("a", Poisson(2_000, 4000.0))], delta="1e-36")
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -> None:
+    plan = made(name)
+    (query,) = plan.content["queries"]
+    if name in ("vector-sum", "local-rr", "labels", "rappor"):
+        with refused("protocol"):
+            plan.dap_tasks()
+        return
+    (task,) = plan.dap_tasks()
+    vdaf = task["vdaf"]
+    assert (task["name"], task["min_batch_size"]) == (name, 2_000)
+    assert vdaf["bits"] == int(vdaf["max_measurement"]).bit_length()
+    # Every draw is the largest that there is: of a bit that is neither flipped nor dropped.
+    held = {"levels": 5, "buckets": 2}.get(query.get("asks", ""), 0 if query["kind"] == "buckets" else 1)
+    if query["instances"] > 1 and "asks" not in query:
+        held = [held] * query["instances"]
+    word = (b"\0" if query["kind"] == "report" else b"\xff") * 16
+    first = b"\0" * 16 if "drop" in query["tables"] else word
+    upload = Client(plan.data, plan.hash).upload(name, held, entropy=first + word * (draws(query) - 1))
+    (fields,) = Collector(plan.data, plan.hash).fields(name, [upload])
+    assert fields.size == vdaf["length"]
+    assert fields.max() == vdaf["max_measurement"]
