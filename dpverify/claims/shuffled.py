@@ -17,7 +17,6 @@ from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.papers.wang_lecture9.amplification import AMPLIFICATION
 from dpverify.privacy_loss.shuffling.amplification import reports
 from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
-from dpverify.privacy_loss.shuffling.counted_reports import counted_reports
 from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
 from dpverify.privacy_loss.shuffling.repeated_amplification import RepeatedAmplification
 from protocols.local.laplace import LaplaceMean
@@ -82,8 +81,8 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
         self, protocol: ShuffledReports, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Families:
         one = self.one(protocol)
-        above = RepeatedAmplification(one, 1, reference_delta=max(_PER_TAIL * tail, _LEAST)).pair
-        return (((above,), (counted_reports(one.attained[0], max(tail, _LEAST)),)),)
+        once = RepeatedAmplification(one, 1, reference_delta=max(_PER_TAIL * tail, _LEAST))
+        return (((once.pair,), (once.attained,)),)
 
     def pure_epsilon(self, protocol: ShuffledReports, threat_model: ThreatModel) -> Interval:
         return self.one(protocol).epsilon(0.0)
@@ -91,5 +90,5 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
     def note(self, protocol: ShuffledReports, threat_model: ThreatModel) -> str:
         return (
             "the upper end holds for every dataset, by what all inputs report at least; the lower end is attained "
-            "where all others hold one input: of many rounds, that of one of them or of one count in each"
+            "where all others hold one input"
         )

@@ -231,7 +231,7 @@ def amplify(
     sigma : float, optional
         The standard deviation of the noise, in [0.05, 500], for "gaussian".
     rounds : int
-        At least 1: in each all users report afresh. The lower end is then that of one round, or of one count in each.
+        At least 1: in each all users report afresh.
 
     Returns
     -------

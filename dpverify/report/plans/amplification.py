@@ -36,7 +36,6 @@ def amplified_table(found: Amplified) -> RenderableType:
     legend = (
         f"The upper end holds for {found.covered}; the lower end is attained by a mechanism and a dataset. All n users "
         "follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
-        + (" Of many rounds the lower end is that of one, or of one count in each." if found.rounds > 1 else "")
     )
     return Group(Text(title, style="bold"), table, *map(Text, [legend, *reasons]))
 
