@@ -77,7 +77,8 @@ class RepeatedAmplification:
         within = galloped(ends, 0, 8, ceiling=_MOST_POINTS)
         count = _MOST_POINTS if within is None else least_integer(ends, *within)
         last = min(count * step, self._one.largest, 600.0)
-        return np.linspace(0.0, last, count + 1)[1:].tolist()
+        points: list[float] = np.linspace(0.0, last, count + 1)[1:].tolist()
+        return points
 
     def delta(self, epsilon: float) -> Interval:
         """Return the delta at an epsilon >= 0."""
