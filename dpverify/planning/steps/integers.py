@@ -62,7 +62,7 @@ class IntegerStep(SampledStep):
     >>> import dpverify
     >>> step = dpverify.IntegerStep(noise=10.0, rate=0.1, law="skellam")
     >>> print(dpverify.account(step, instances=1000, delta="1e-6", relative_width=1e-4).epsilon)
-    [1.38..., 1.38...]
+    [1.37922, 1.37932]
     """
 
     noise: float = field(metadata={"within": "[1e-7, 1e7]"})
@@ -108,6 +108,18 @@ class DiscreteLaplaceStep(SampledStep):
         With which probability each record takes part.
     sampling : Sampling or str
         "poisson", or "fixed-size" where batches of a fixed size are drawn without replacement.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> import dpverify
+    >>> step = dpverify.DiscreteLaplaceStep(0.1, sensitivity=3, rate=0.2)
+    >>> print(dpverify.account(step, instances=100, delta="1e-6", relative_width=1e-4).epsilon)
+    [2.64469, 2.64491]
     """
 
     parameter: float = field(metadata={"within": "(0, 700]"})
