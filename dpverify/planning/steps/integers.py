@@ -23,7 +23,7 @@ from protocols.validation import check_choice
 
 __all__ = ["DiscreteLaplaceStep", "IntegerNoise", "IntegerStep"]
 
-_MOST_ATOMS = 2**20
+_MOST_ATOMS = 2**22
 
 
 class IntegerNoise(StrEnum):
