@@ -297,8 +297,8 @@ def _estimates(each: _Counted, side: float) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
-        ends = (tails.law.estimate(count), *tails.interval(count))
-        return [Estimate(name, each.of, None, None, *(1.0 + end / each.users for end in ends))]
+        value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))
+        return [Estimate(name, each.of, None, None, value, low, high)]
     tails, known, rows = Tails(each.law(), side / each.counts.shape[1]), dict[int, tuple[float, int, int]](), []
     for (run, bucket), count in zip(np.ndindex(each.counts.shape), each.counts.ravel().tolist(), strict=True):
         if count not in known:
