@@ -12,7 +12,8 @@ from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, wi
 from dpverify.planning.result import AccountResult
 from dpverify.planning.steps.events import is_event, steps_of_event
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
-from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
+from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
@@ -20,7 +21,7 @@ __all__ = ["StepsResult", "account_steps", "steps_of"]
 
 _NAME = "noisy steps"
 _PROFILE_WIDTH = 1e-3
-_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, ResponseStep)
+_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeStep, ResponseStep, RenyiKnown)
 
 
 @dataclass(frozen=True)
