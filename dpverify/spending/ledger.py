@@ -296,7 +296,7 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
             if record["kind"] != "spend":
                 raise ValueError
             for written in record["runs"]:
-                run: dict[str, Any] = {"instances" if name == "count" else name: value for name, value in written.items()}
+                run: Any = {"instances" if name == "count" else name: value for name, value in written.items()}
                 protocol = protocol_of({name: value for name, value in run.items() if name not in _OF_RUNS})
                 days.append((str(record["label"]), Day(protocol, *(run.get(name) for name in _OF_RUNS))))
     except (KeyError, TypeError, ValueError) as error:
