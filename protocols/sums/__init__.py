@@ -1,0 +1,15 @@
+"""Sums of integers: unary messages with noise, and shares that hide all but the sum."""
+
+from protocols.sums.base import SumProtocol, exactly_rounded, rounded
+from protocols.sums.split_and_mix import SplitAndMix
+from protocols.sums.unary import NegativeBinomialSum, PoissonSum, UnarySum
+
+__all__ = [
+    "NegativeBinomialSum",
+    "PoissonSum",
+    "SplitAndMix",
+    "SumProtocol",
+    "UnarySum",
+    "exactly_rounded",
+    "rounded",
+]
