@@ -10,14 +10,15 @@ from dpverify.guarantee import Adjacency, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
 from dpverify.planning.steps.events import is_event, steps_of_event
-from dpverify.planning.steps.listed import DiscreteLaplaceStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
+from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
 __all__ = ["StepsResult", "account_steps", "steps_of"]
 
 _NAME = "noisy steps"
-_STEPS = (NoisyStep, OpaqueStep, DiscreteLaplaceStep, ResponseStep)
+_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, ResponseStep)
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None =
     Parameters
     ----------
     given : object
-        A `NoisyStep`, `OpaqueStep` or event of dp-accounting, or a list of them, each alone or as (step, instances).
+        A `NoisyStep`, another step or an event of dp-accounting, or a list of them, each alone or as (step, instances).
     instances : int
         How often that is done.
     adjacency : Adjacency or str, optional
