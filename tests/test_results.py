@@ -159,6 +159,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "grid": lambda: dpverify.plan_grid([BUDGET, (2, "1e-4")], **FEW, bitsums=["poisson", "central-gaussian"]),
     "learned": learned,
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
+    "meaning": lambda: dpverify.account(CentralGaussian(9, 30.0), delta=1e-3).meaning(),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "aggregate": aggregated,
     "rehearsal": lambda: Rehearsal(9, 1, 1, 1, 99, (Rehearsed("a", "bits", 2, 2, 1.0, 4.0, 0),), (aggregated(),)),
