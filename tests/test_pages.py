@@ -70,6 +70,7 @@ PAGES = (
     "private_classifier",
     "dp_sgd",
     "comparison",
+    "real_moves",
 )
 
 

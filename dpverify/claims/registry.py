@@ -104,6 +104,7 @@ _OWN: dict[Group, dict[str, Line]] = {
             "vector_sum.privacy:VectorSumClaims",
             "Vector sum: sampled coordinates, rounded and randomized.",
         ),
+        "unary-vector-sum": Line("sums.vectors:UnaryVectorClaims", commands=()),
         "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
         "rr-mean": Line(
             "local.randomized_response:RandomizedResponseMeanClaims", "Mean of levels, reported by randomized response."

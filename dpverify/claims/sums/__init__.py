@@ -1,0 +1,1 @@
+"""The twins of the protocols for sums of vectors."""

@@ -1,0 +1,1 @@
+"""Sums of more than bits: of vectors of bounded norm."""
