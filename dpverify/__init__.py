@@ -74,8 +74,8 @@ if TYPE_CHECKING:
         Side,
         ThreatModel,
     )
-    from dpverify.learning.classifier import PrivateDensityClassifier
-    from dpverify.learning.density import PrivateDensity
+    from dpverify.learning.classifier import PrivateDensityClassifier as PrivateDensityClassifier
+    from dpverify.learning.density import PrivateDensity as PrivateDensity
     from dpverify.learning.scale import bandwidth_from_gamma, gamma_from_bandwidth
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
@@ -105,7 +105,7 @@ if TYPE_CHECKING:
         RandomizedResponse,
         ThreeNB,
     )
-    from protocols.classifier import HighestDensityClassifier
+    from protocols.classifier import HighestDensityClassifier as HighestDensityClassifier
     from protocols.histogram import Histogram
     from protocols.kde import KernelDensityProtocol
     from protocols.local.baselines import CentralLaplaceMean
@@ -119,6 +119,7 @@ if TYPE_CHECKING:
     from protocols.shuffled_mean import ShuffledMean
     from protocols.vector_sum import VectorSum
 
+# All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
 __all__ = [
     "Adjacency",
     "Budget",
@@ -135,7 +136,6 @@ __all__ = [
     "GaussianDP",
     "GaussianPair",
     "Guarantee",
-    "HighestDensityClassifier",
     "Histogram",
     "InfeasibleBudgetError",
     "Interval",
@@ -151,8 +151,6 @@ __all__ = [
     "PermanentResponse",
     "Poisson",
     "PrivacyLedger",
-    "PrivateDensity",
-    "PrivateDensityClassifier",
     "Pure",
     "Query",
     "RandomizedResponse",
@@ -297,4 +295,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *_HOME_OF})

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from fractions import Fraction
-from importlib.metadata import EntryPoint
 from operator import attrgetter
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.optional import needing
@@ -28,7 +28,7 @@ __all__ = ["Drawn", "Plain", "Shown", "flat", "named", "plain", "records"]
 def named(where: str) -> Any:
     """Return what `module:name` stands for, imported now: for results, which stand below what draws them."""
     with needing("Showing a result"):
-        return EntryPoint(where, where, "dpverify.report").load()
+        return resolve_name(where)
 
 
 def plain(value: Any) -> Any:

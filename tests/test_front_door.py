@@ -13,6 +13,8 @@ import pytest
 import dpverify
 from tests.test_startup import EVERYTHING, imported
 
+ESTIMATORS = {"HighestDensityClassifier", "PrivateDensity", "PrivateDensityClassifier"}
+
 
 def shown_to_type_checkers() -> dict[str, str]:
     """Return the home of every name that mypy and editors see in the front door."""
@@ -25,11 +27,11 @@ def shown_to_type_checkers() -> dict[str, str]:
 
 def test_type_checkers_and_interpreters_see_the_same_names() -> None:
     assert shown_to_type_checkers() == dpverify._HOME_OF
-    assert set(dpverify.__all__) == set(dpverify._HOME_OF)
-    assert set(dpverify.__all__) <= set(dir(dpverify))
+    assert set(dpverify._HOME_OF) - set(dpverify.__all__) == ESTIMATORS
+    assert set(dpverify.__all__) <= set(dpverify._HOME_OF) <= set(dir(dpverify))
 
 
-@pytest.mark.parametrize("name", dpverify.__all__)
+@pytest.mark.parametrize("name", dpverify._HOME_OF)
 def test_a_name_is_what_its_home_says(name: str) -> None:
     home = importlib.import_module(dpverify._HOME_OF[name])
     assert getattr(dpverify, name) is getattr(home, name)

@@ -12,6 +12,7 @@ import typer
 
 from dpverify import cli
 from dpverify.__main__ import spare_threads
+from dpverify.optional import INSTALLED_BY
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -48,7 +49,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
 
 @pytest.mark.parametrize("words", [["--help"], ["account", "--help"], ["plan", "--help"], ["--version"]], ids=" ".join)
 def test_help_needs_no_package_but_its_own(words: list[str]) -> None:
-    assert not after(*words) & (EVERYTHING - {"rich", "pydantic"})
+    assert not after(*words) & (EVERYTHING - {"pydantic"})  # of typer, which reads the words with it
 
 
 def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
@@ -111,6 +112,13 @@ def test_amplification_needs_no_scipy() -> None:
     # One round is not composed: that half of the engine stays away.
     assert "dpverify.privacy_loss.shuffling.excess" in modules
     assert not modules & {"dpverify.privacy_loss.composing.family", "dpverify.privacy_loss.windows.transform"}
+
+
+def test_all_names_at_once_need_what_the_engine_needs() -> None:
+    # `from dpverify import *`, at a prompt: none of scipy's parts, and nothing that an installation may lack.
+    modules = imported("from dpverify import *\nassert PrivacyLedger and plan")
+    assert {"dpverify.audit.protocol", "dpverify.planning.plan", "protocols.rappor.response"} <= modules
+    assert not modules & (SLOW | TRANSFORMS | set(INSTALLED_BY) | {"scipy.sparse", "pydantic"})
 
 
 def test_every_name_of_the_engine_is_found_at_its_first_use() -> None:

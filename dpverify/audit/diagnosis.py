@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from dpverify.audit.subject import Dataset
 from dpverify.claims.bitsum import claims_of
@@ -19,7 +19,8 @@ __all__ = ["likely_parameters"]
 
 _CLOSE = 1e-6
 
-_NORMAL = float(stats.norm.ppf(0.975))
+_NORMAL = 1.959963984540054
+"""The normal quantile at 0.975."""
 _REACH = 40.0
 """How far from the stated value parameters are looked for, in nats of the odds, or of the value."""
 
@@ -45,7 +46,7 @@ def likely_parameters(
         return
     stated = math.sqrt(datasets[0].laws[0][1].variance)
     spread = float(estimates.std())
-    shape = (float(stats.kurtosis(estimates, fisher=False)) - 1.0) / 4.0 if spread > 0 else 0.0
+    shape = (float(scipy.stats.kurtosis(estimates, fisher=False)) - 1.0) / 4.0 if spread > 0 else 0.0
     error = _NORMAL * spread * math.sqrt(max(0.0, shape) / estimates.size)
     if abs(spread - stated) <= error:
         return
@@ -71,10 +72,10 @@ def likely_parameters(
 def _with_spread(reference: Any, name: str, stated: float, wanted: float) -> float | None:
     """Return the value of a parameter next to the stated one that gives the estimate this standard deviation."""
     odds = stated < 1.0
-    centre = float(special.logit(stated)) if odds else math.log(stated)
+    centre = float(scipy.special.logit(stated)) if odds else math.log(stated)
 
     def value(at: float) -> float:
-        return float(special.expit(at)) if odds else math.exp(at)
+        return float(scipy.special.expit(at)) if odds else math.exp(at)
 
     def excess(at: float) -> float:
         try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from importlib.metadata import EntryPoint
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack, overload, runtime_checkable
 
 from dpverify.audit.anytime import AnytimeReport, audit_anytime
@@ -141,5 +141,5 @@ def _subject_of(reference: Any) -> Callable[..., Subject]:
     where = claims.audited_as
     if not where:
         raise TypeError(f"reference={reference!r} must be a protocol that has an audit, which {claims.name} has not.")
-    builder: Callable[..., Subject] = EntryPoint(where, where, "dpverify.audit").load()
+    builder: Callable[..., Subject] = resolve_name(where)
     return builder

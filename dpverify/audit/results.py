@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.subject import Dataset, narrowed
@@ -89,7 +89,7 @@ def independent(sides: Sides, where: str, level: float) -> Iterator[AuditResult]
     if sides.sets:
         looks.append((sides.several(), 2 * sides.sets, "three or four columns of which an odd number is above"))
     for check, comparisons, what in looks:
-        wide = float(stats.norm.isf(level / comparisons) + stats.norm.isf(1.0 - POWER))
+        wide = float(scipy.stats.norm.isf(level / comparisons) + scipy.stats.norm.isf(1.0 - POWER))
         off = wide * math.sqrt(0.25 / sides.runs)
         yield AuditResult(
             f"{check.name}, {where}",

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from dpverify.audit.running.target import Target
 from dpverify.laws.discrete import DiscreteLaw
@@ -164,7 +164,7 @@ def narrowed(law: DiscreteLaw, share: float) -> tuple[DiscreteLaw, str] | None:
             end *= 2.0
             if end > 1e4:
                 return None
-        return float(brentq(lambda theta: moment(tilted(-theta, direction)), 0.0, end))
+        return float(scipy.optimize.brentq(lambda theta: moment(tilted(-theta, direction)), 0.0, end))
 
     def variance(weights: NDArray[np.float64]) -> float:
         return float(weights @ z**2 - (weights @ z) ** 2) - (1.0 - share) ** 2

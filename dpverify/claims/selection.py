@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.laws.discrete import DiscreteLaw
@@ -91,7 +91,7 @@ class SelectionClaims(HistogramClaims):
         the largest count by no more than `2 k - n - 1`.
         """
         check_integer("users", users, low=protocol.users, high=protocol.users)
-        chances = stats.binom.pmf(np.arange(users + 1), users, check_probability("share", share))
+        chances = scipy.stats.binom.pmf(np.arange(users + 1), users, check_probability("share", share))
         majority = users // 2 + 1  # below it nothing is proved, and what is next to impossible is not computed
         likely = [k for k in range(majority, users + 1) if chances[k] > _NEXT_TO_NOTHING]
         found = [float(chances[k]) * self.failure_probability(protocol, 2 * k - users - 1) for k in likely]

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 import flint
-from scipy import stats
+import scipy
 
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.claims.shared.buckets import BucketAccount, least_shape, noise_of
@@ -65,7 +65,7 @@ def chernoff_of_buckets() -> dict[str, float]:
     """
     worst = 0.0
     for r, p in product((1, 4, 27), (0.1, 0.5, 0.9, 0.99)):
-        tail = float(stats.nbinom.sf(math.floor(2 * r / (1 - p)), r, 1 - p))
+        tail = float(scipy.stats.nbinom.sf(math.floor(2 * r / (1 - p)), r, 1 - p))
         worst = max(worst, tail / math.exp(-r / 4.0))
     require(worst <= 1.0, "The tail exceeds e^(-r/4).")
     return {"worst_share": worst}
@@ -205,7 +205,7 @@ def accuracy_of_lemma_38() -> dict[str, float]:
     worst = 0.0
     for epsilon, delta, beta in product((0.1, 0.5, 0.99), (0.1, 1e-3, 1e-9), (0.3, 1e-2, 1e-6)):
         p, shape = math.exp(-0.2 * epsilon), 3.0 * (1.0 + math.log(1 / delta))
-        quantile = float(stats.nbinom.isf(beta, shape, 1 - p))
+        quantile = float(scipy.stats.nbinom.isf(beta, shape, 1 - p))
         worst = max(worst, quantile * epsilon / math.log(1 / (delta * beta)))
     require(worst < 50.0, "The constant is 50 or more.")
     return {"constant": worst}

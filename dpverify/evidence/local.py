@@ -9,7 +9,7 @@ from typing import Any
 
 import flint
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpverify.claims.rappor.response import RapporClaims, change_seen
 from dpverify.claims.shared.lower_bound import failure_probability, least_squared_error
@@ -182,7 +182,7 @@ def least_error_of_local_means() -> dict[str, float]:
     """Bound from below how often every local estimator errs, and how often randomized response does not."""
     often, oftener = (failure_probability(10_000, 1.0, radius / 100) for radius in (0.1, 0.05))
     deviation = 1.0 / (2.0 * math.sinh(0.5))
-    within = 1.0 - 2.0 * float(stats.norm.sf(0.1 / deviation))
+    within = 1.0 - 2.0 * float(scipy.stats.norm.sf(0.1 / deviation))
     require(often > 0.5 and within > 0.0, "No constant probability of an error is shown.")
     return {
         "at_tenth": often,

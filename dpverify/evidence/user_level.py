@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import product
 
 import flint
-from scipy import stats
+import scipy
 
 from dpverify.claims.shared.buckets import least_shape, under_estimating
 from dpverify.claims.user_level.classifier import least_users, plurality_failure
@@ -87,11 +87,11 @@ def printed_query_samples() -> dict[str, float]:
     tau, beta = 0.1, 0.001
     samples = float(formulas.published_query_samples(FLOATS, 1, tau, beta))
     asked, deviation = beta**2 / (3 * math.ceil(3 / tau)), 1.0 / math.sqrt(samples)
-    missed = 2.0 * float(stats.norm.sf(asked / deviation))
+    missed = 2.0 * float(scipy.stats.norm.sf(asked / deviation))
     require(missed > 1e5 * beta**2 / 3, "The deviation is met.")
     for small in (1e-2, 1e-4, 1e-8):  # the conclusion: offsets next to a boundary have a share below beta
         many = float(formulas.published_query_samples(FLOATS, 1, tau, small))
-        share = 2.0 * float(stats.norm.isf(small)) * math.ceil(3 / tau) / math.sqrt(many)
+        share = 2.0 * float(scipy.stats.norm.isf(small)) * math.ceil(3 / tau) / math.sqrt(many)
         require(share < small, "The conclusion fails.")
     return {"samples": samples, "deviation": deviation, "asked": asked, "missed": missed}
 
@@ -255,7 +255,7 @@ def enough_agreement() -> dict[str, float]:
     worst = 0.0
     for beta in (0.099, 0.01, 1e-4, 1e-8):
         users = 1
-        while float(stats.binom.cdf(math.ceil(0.8 * users) - 1, users, 0.9)) > beta / 6:
+        while float(scipy.stats.binom.cdf(math.ceil(0.8 * users) - 1, users, 0.9)) > beta / 6:
             users += 1
         worst = max(worst, users / math.log(1 / beta))
     hoeffding = max(math.log(6 / beta) / 0.02 / math.log(1 / beta) for beta in (0.099, 0.01, 1e-4, 1e-8))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.validation import check_real
@@ -73,10 +73,10 @@ class Gaussian:
         return -0.5 * self._reduced(y) ** 2 - math.log(self.sigma * math.sqrt(2.0 * math.pi))
 
     def cdf(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
-        return np.asarray(special.ndtr(self._reduced(y)))
+        return np.asarray(scipy.special.ndtr(self._reduced(y)))
 
     def survival(self, y: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
-        return np.asarray(special.ndtr(-self._reduced(y)))
+        return np.asarray(scipy.special.ndtr(-self._reduced(y)))
 
     def _reduced(self, y: ArrayLike) -> NDArray[np.float64]:
         return np.asarray((np.asarray(y, dtype=np.float64) - self.mean) / self.sigma)

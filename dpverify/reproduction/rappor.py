@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import rappor
@@ -27,8 +27,8 @@ def _ones(setting: Setting) -> Reproduction:
         mechanism = Rappor(bits=_BITS, hashes=_HASHES, f=_F, p=p, q=_Q)
         drawn = mechanism.randomize([_VALUE] * reports, setting.generator(int(100 * p))).bits.sum(axis=-1).ravel()
         zero, one = (float(value) for value in rappor.report_probabilities(FLOATS, _F, p, _Q))
-        law = np.convolve(stats.binom.pmf(np.arange(_HASHES + 1), _HASHES, one),
-                          stats.binom.pmf(np.arange(_BITS - _HASHES + 1), _BITS - _HASHES, zero))  # fmt: skip
+        law = np.convolve(scipy.stats.binom.pmf(np.arange(_HASHES + 1), _HASHES, one),
+                          scipy.stats.binom.pmf(np.arange(_BITS - _HASHES + 1), _BITS - _HASHES, zero))  # fmt: skip
         tails[p] = float(min(law[: _PRINTED + 1].sum(), law[_PRINTED:].sum()))
         counts = np.bincount(drawn, minlength=_BITS + 1) / reports
         rows += [

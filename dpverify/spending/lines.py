@@ -18,14 +18,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import filelock
-
 try:
     import fcntl
 except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 from dpverify.files import replaced
+from dpverify.optional import needing
 from protocols.validation import check_file
 
 __all__ = ["DamagedFileError", "Lines", "TornLineError", "locked", "repair"]
@@ -109,6 +108,9 @@ def locked(path: Path) -> Iterator[None]:
     OSError
         If another holds it for a minute, or no lock can be made there.
     """
+    with needing("What is kept under a lock"):
+        import filelock
+
     lock = f"{os.path.realpath(path)}.lock"
     if not os.path.isdir(os.path.dirname(lock)):
         raise ValueError(f"path={str(path)!r} must be in a folder that exists.")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
@@ -89,7 +89,7 @@ def choose_bins(law: DiscreteLaw, trials: int, *, most: int = 12, order: ArrayLi
 def g_statistic(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return `G = 2 sum O ln(O / E)` over the last axis, twice the log-likelihood ratio of the free multinomial."""
     expected = counts.sum(axis=-1, keepdims=True) * probabilities
-    return np.asarray(2.0 * special.rel_entr(counts, expected).sum(axis=-1))
+    return np.asarray(2.0 * scipy.special.rel_entr(counts, expected).sum(axis=-1))
 
 
 def g_test(

@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
@@ -278,6 +278,6 @@ def _between(law: DiscreteLaw, value: float) -> float:
 
 def _binomial(counts: NDArray[Any], trials: int, chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return exact two-sided p-values: twice the smaller tail, at most 1."""
-    below = special.bdtr(counts, trials, chances)
-    above = np.where(counts > 0, special.bdtrc(np.maximum(counts - 1, 0), trials, chances), 1.0)
+    below = scipy.special.bdtr(counts, trials, chances)
+    above = np.where(counts > 0, scipy.special.bdtrc(np.maximum(counts - 1, 0), trials, chances), 1.0)
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(below, above)))

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected, least_integer
@@ -61,7 +61,7 @@ class OneRunClaim(NamedTuple):
         if not self.curve:
             epsilon = (1.0 + detect) * self.epsilon
             return right_by_response(epsilon), f"as epsilon {epsilon:.4g} makes possible"
-        mu = -2.0 * (1.0 + detect) * float(special.ndtri(right_by_response(-self.epsilon)))
+        mu = -2.0 * (1.0 + detect) * float(scipy.special.ndtri(right_by_response(-self.epsilon)))
         return right_of_surest(mu, share), f"as the surest are under Gaussian noise with mu {mu:.4g}"
 
     def needed(self, guesses: int, total: int, level: float) -> int | None:
@@ -80,7 +80,7 @@ class OneRunClaim(NamedTuple):
 
         def p_value(guesses: int, power: float) -> float:
             # As many are right with that power; of a curve its best point will do for a plan.
-            right = int(stats.binom.ppf(1.0 - power, guesses, self.fault(detect, guesses / total)[0]))
+            right = int(scipy.stats.binom.ppf(1.0 - power, guesses, self.fault(detect, guesses / total)[0]))
             return one_run_curve_p_value(right, guesses, total, self.points, quick=True)
 
         if self.curve:
@@ -99,7 +99,7 @@ def right_of_surest(mu: float, share: float) -> float:
     """Return how often the surest share of guesses is right of bits under Gaussian noise of deviation 1 / mu."""
 
     def ends(least: float) -> NDArray[np.float64]:
-        return np.asarray(special.ndtr([mu / 2.0 - least, -mu / 2.0 - least]))
+        return np.asarray(scipy.special.ndtr([mu / 2.0 - least, -mu / 2.0 - least]))
 
     least = bisected(lambda least: float(ends(least).sum()) <= share, 0.0, 40.0 + mu, absolute=1e-9)[1]
     right, wrong = ends(least)

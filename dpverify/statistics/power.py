@@ -7,8 +7,8 @@ from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from dpverify.search import bisected, galloped, least_integer
 from dpverify.statistics.bounds.intervals import lower_limit
@@ -75,8 +75,8 @@ def event_power(
     ]
     first = start // _PART * _PART
     most = np.concatenate(parts)[start - first : end - first]
-    refuted = np.where(most >= 0, special.bdtr(np.maximum(most, 0.0), trials, q), 0.0)
-    return float(min(1.0, np.dot(stats.binom.pmf(np.arange(start, end), trials, p), refuted)))
+    refuted = np.where(most >= 0, scipy.special.bdtr(np.maximum(most, 0.0), trials, q), 0.0)
+    return float(min(1.0, np.dot(scipy.stats.binom.pmf(np.arange(start, end), trials, p), refuted)))
 
 
 @lru_cache(maxsize=512)
@@ -93,7 +93,7 @@ def _refuted_up_to(
     most = np.full(x.size, -1.0)
     able = needed > 0
     # Refuted iff P(Bin(trials, needed) <= y) < (1 - share) level: y at most this.
-    most[able] = stats.binom.ppf((1.0 - share) * level, trials, np.minimum(needed[able], 1.0)) - 1.0
+    most[able] = scipy.stats.binom.ppf((1.0 - share) * level, trials, np.minimum(needed[able], 1.0)) - 1.0
     most.flags.writeable = False
     return most
 
@@ -126,10 +126,10 @@ def least_share(trials: int, chance: float, level: float, power: float) -> float
 
     By a binomial test of this level; None if not even all of them are seen.
     """
-    needed = float(stats.binom.isf(level, trials, chance))
+    needed = float(scipy.stats.binom.isf(level, trials, chance))
 
     def seen(share: float) -> bool:
-        return float(stats.binom.sf(needed, trials, chance + share * (1.0 - chance))) >= power
+        return float(scipy.stats.binom.sf(needed, trials, chance + share * (1.0 - chance))) >= power
 
     if needed >= trials or not seen(1.0):
         return None
@@ -150,11 +150,11 @@ def g_test_power(null: ArrayLike, alternative: ArrayLike, trials: int, level: fl
     p1: NDArray[np.float64] = np.asarray(alternative, dtype=np.float64)
     if p0.shape != p1.shape or p0.ndim != 1:
         raise ValueError(f"null and alternative have shapes {p0.shape} and {p1.shape}, but must both be (cells,).")
-    noncentrality = 2.0 * trials * float(special.rel_entr(p1, p0).sum())
+    noncentrality = 2.0 * trials * float(scipy.special.rel_entr(p1, p0).sum())
     freedom = p0.size - 1
     if freedom == 0:
         return level
     if math.isinf(noncentrality):
         return float(1.0 - (1.0 - p1[p0 == 0].sum()) ** trials)
-    critical = float(special.chdtri(freedom, level))
-    return float(stats.ncx2.sf(critical, freedom, noncentrality)) if noncentrality > 0 else level
+    critical = float(scipy.special.chdtri(freedom, level))
+    return float(scipy.stats.ncx2.sf(critical, freedom, noncentrality)) if noncentrality > 0 else level

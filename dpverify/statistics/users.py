@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult
@@ -46,8 +46,8 @@ def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float)
     chance = float(law.probabilities(np.zeros(1, dtype=law.points.dtype))[0])
     zeros = np.count_nonzero(drawn == 0, axis=0)
     # What the law does not list may be anywhere.
-    more = stats.binom.sf(zeros - 1, runs, min(1.0, chance + law.outside))
-    fewer = stats.binom.cdf(zeros, runs, max(0.0, chance - law.outside))
+    more = scipy.stats.binom.sf(zeros - 1, runs, min(1.0, chance + law.outside))
+    fewer = scipy.stats.binom.cdf(zeros, runs, max(0.0, chance - law.outside))
     p_values = np.minimum(more, fewer)
     user = int(np.argmin(p_values))
     p_value = min(1.0, 2.0 * users * float(p_values[user]))

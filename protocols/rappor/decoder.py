@@ -13,8 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import linalg, sparse, stats
 
 from protocols.rappor.bloom import check_texts
 from protocols.rappor.response import Rappor
@@ -260,11 +260,11 @@ def decode(counts: BitCounts, candidates: Sequence[str]) -> Decoded:
     _, estimates, variances = _fit(design, fitted, shares, 1.0 / noise(constant + design @ clear))
     held = np.clip(estimates, 0.0, 1.0)
     deviations = np.sqrt(variances + held * (1.0 - held) / total)
-    p_values = np.minimum(len(texts) * stats.norm.sf(estimates / deviations), 1.0)
+    p_values = np.minimum(len(texts) * scipy.stats.norm.sf(estimates / deviations), 1.0)
     return Decoded(texts, total * estimates, total * deviations, p_values)
 
 
-def _design(mechanism: Rappor, texts: tuple[str, ...]) -> sparse.csc_matrix:
+def _design(mechanism: Rappor, texts: tuple[str, ...]) -> scipy.sparse.csc_matrix:
     """Return which candidate sets which bit, shape (cohorts * bits, candidates)."""
     positions = mechanism.filter.positions(texts)
     first: dict[bytes, int] = {}
@@ -278,12 +278,12 @@ def _design(mechanism: Rappor, texts: tuple[str, ...]) -> sparse.csc_matrix:
     rows = positions + mechanism.bits * np.arange(mechanism.cohorts)[:, np.newaxis]
     columns = np.broadcast_to(np.arange(len(texts))[:, np.newaxis, np.newaxis], rows.shape)
     shape = (mechanism.cohorts * mechanism.bits, len(texts))
-    matrix = sparse.csc_matrix((np.ones(rows.size), (rows.ravel(), columns.ravel())), shape=shape)
+    matrix = scipy.sparse.csc_matrix((np.ones(rows.size), (rows.ravel(), columns.ravel())), shape=shape)
     matrix.data[:] = 1.0  # entries of two hash functions that agree were added up
     return matrix
 
 
-def _frequent(design: sparse.csc_matrix, shares: NDArray[np.float64], deviation: float) -> NDArray[np.int64]:
+def _frequent(design: scipy.sparse.csc_matrix, shares: NDArray[np.float64], deviation: float) -> NDArray[np.int64]:
     """Return the candidates that a Lasso with positive coefficients keeps.
 
     Its penalty is where noise alone lets about one candidate pass.
@@ -298,19 +298,22 @@ def _frequent(design: sparse.csc_matrix, shares: NDArray[np.float64], deviation:
 
 
 def _fit(
-    design: sparse.csc_matrix, fitted: NDArray[np.int64], shares: NDArray[np.float64], weights: NDArray[np.float64]
+    design: scipy.sparse.csc_matrix,
+    fitted: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    weights: NDArray[np.float64],
 ) -> tuple[float, NDArray[np.float64], NDArray[np.float64]]:
     """Return a constant, and all candidates' coefficients and their variances: of these together, then of the others.
 
     The others are fitted to what these leave. The constant stands for strings that are not listed, whose bits are
     spread over all.
     """
-    own = sparse.hstack([np.ones((design.shape[0], 1)), design[:, fitted]], format="csc")
+    own = scipy.sparse.hstack([np.ones((design.shape[0], 1)), design[:, fitted]], format="csc")
     weighted = own.multiply(weights[:, np.newaxis]).tocsc()
     gram = (own.T @ weighted).toarray()
     try:
-        inverse = linalg.cho_solve(linalg.cho_factor(gram), np.eye(len(gram)))
-    except linalg.LinAlgError:
+        inverse = scipy.linalg.cho_solve(scipy.linalg.cho_factor(gram), np.eye(len(gram)))
+    except scipy.linalg.LinAlgError:
         raise ValueError(_TOO_MANY) from None
     # Of each candidate's bits, what is no combination of the other fitted ones and the constant.
     whole = weights @ design

@@ -10,8 +10,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpverify.audit.black_boxes.tried import allowed, chosen_on, held_out, learned_on, surest_point
 from dpverify.statistics.bounds.betting import Bets, kelly_bets, log_gains
@@ -124,7 +124,7 @@ class StagedBets:
             each = before + log_gains(piece[first], piece[second], bets)
             self._stage[k] = events, bets, each[-1]
             paths[k] = self._wealth[k] + _log_mean(each, bets)
-        path = special.logsumexp(paths, axis=0) - math.log(len(self._places))
+        path = scipy.special.logsumexp(paths, axis=0) - math.log(len(self._places))
         self.log_wealth = max(self.log_wealth, float(path.max()))
         if self.log_wealth >= -math.log(self._level):
             self.refuted_after = self._seen + int(np.argmax(path >= -math.log(self._level))) + 1
@@ -138,7 +138,7 @@ def _taught(seen: int) -> int:
 
 def _log_mean(wealth: NDArray[np.float64], bets: Bets) -> NDArray[np.float64]:
     """Return the log of the averaged wealth, shape (trials,), from those of the bets, shape (trials, bets)."""
-    return np.asarray(special.logsumexp(wealth, axis=1, b=bets.weights))
+    return np.asarray(scipy.special.logsumexp(wealth, axis=1, b=bets.weights))
 
 
 def _expected(events: ChosenEvents, epsilon: float, delta: float, detect: float) -> float:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.results import POWER
 from dpverify.digits import rounded_up
@@ -156,7 +156,7 @@ def least_sure(trials: int, held: int, epsilon: float, delta: float, level: floa
     other = -math.log(each) / fresh
     needed = math.exp(min(epsilon, 700.0)) * other + delta
     # Normal: p less both the limit's and the power's deviations reaches what is needed.
-    wide = float(stats.norm.isf(each) + stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
+    wide = float(scipy.stats.norm.isf(each) + scipy.stats.norm.isf(1.0 - POWER)) / math.sqrt(fresh)
     root = (wide + math.sqrt(wide**2 + 4.0 * needed)) / 2.0
     least = max(root**2, 20.0 / held)
     return least if least < 1.0 else None

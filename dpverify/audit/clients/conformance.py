@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Unpack
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.clients.program import Program
 from dpverify.audit.clients.vectors import vector_result
@@ -270,7 +270,7 @@ def _times(program: Program, query: Mapping[str, Any], users: int) -> list[Look]
     if not np.ptp(times):
         return []
     bits = [int.from_bytes(bytes.fromhex(reply.get("upload", ""))).bit_count() for reply in replies]
-    shares = [stats.spearmanr(times, told).statistic for told in (bits, np.arange(users) % len(held))]
+    shares = [scipy.stats.spearmanr(times, told).statistic for told in (bits, np.arange(users) % len(held))]
     return [
         Look(
             "time",

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 from dpverify.audit.inside.parts import numbers_of
 from dpverify.audit.inside.recording import Draw, Tape
@@ -36,13 +36,13 @@ _CELLS = 2**21
 """Of the laws of several numbers together."""
 _WIDEST = 2**15
 """Of the law of one number."""
-_LAWS: dict[str, tuple[Callable[..., Any], int]] = {
-    "geometric": (stats.geom, 1),
-    "Poisson": (stats.poisson, 1),
-    "binomial": (stats.binom, 2),
-    "negative binomial": (stats.nbinom, 2),
+_LAWS = {
+    "geometric": ("geom", 1),
+    "Poisson": ("poisson", 1),
+    "binomial": ("binom", 2),
+    "negative binomial": ("nbinom", 2),
 }
-"""Laws of integers, and how many parameters each has."""
+"""Laws of integers, as `scipy.stats` calls them, and how many parameters each has."""
 
 Replay = Callable[[Any, Tape], Mapping[str, Any]]
 """Runs on an input with a tape, and returns the parts of the output."""
@@ -75,7 +75,7 @@ class Pair:
         sure = np.minimum(self.p, self.q) > 1e6 * self.left_out
         logs = np.log(self.p[sure]), np.log(self.q[sure])
         sums = [order * one + (1.0 - order) * two for one, two in (logs, logs[::-1])]
-        return max((float(special.logsumexp(each)) / (order - 1.0) for each in sums if each.size), default=0.0)
+        return max((float(scipy.special.logsumexp(each)) / (order - 1.0) for each in sums if each.size), default=0.0)
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class Shift:
         if most > epsilon:
             found = max(found, -math.expm1((epsilon - most) / 2.0))
         if self.mu > 0.0:
-            tails = stats.norm.logsf([epsilon / self.mu - self.mu / 2.0, epsilon / self.mu + self.mu / 2.0])
+            tails = scipy.stats.norm.logsf([epsilon / self.mu - self.mu / 2.0, epsilon / self.mu + self.mu / 2.0])
             found = max(found, float(math.exp(tails[0]) - math.exp(epsilon + tails[1])))
         return found
 
@@ -256,15 +256,19 @@ def _law(draw: Draw, at: int) -> tuple[str, tuple[float, ...]]:
     return draw.law, tuple(float(np.resize(each, np.size(draw.value))[at]) for each in given)
 
 
+def _frozen(law: str, parameters: tuple[float, ...]) -> Any:
+    return getattr(scipy.stats, _LAWS[law][0])(*parameters)
+
+
 @functools.lru_cache(256)
 def _quantiles(law: str, parameters: tuple[float, ...]) -> NDArray[np.int64]:
-    return np.unique(_LAWS[law][0](*parameters).ppf(_QUANTILES)).astype(np.int64)
+    return np.unique(_frozen(law, parameters).ppf(_QUANTILES)).astype(np.int64)
 
 
 @functools.lru_cache(256)
 def _window(law: str, parameters: tuple[float, ...]) -> tuple[NDArray[np.float64], float]:
     """Return the probabilities of a law from its least value on, but for hardly any, and those left out."""
-    found = _LAWS[law][0](*parameters)
+    found = _frozen(law, parameters)
     least, most = int(found.ppf(_TAIL)), int(found.isf(_TAIL))
     pmf = found.pmf(np.arange(least, min(most, least + _WIDEST) + 1))
     return np.asarray(pmf), float(found.cdf(least - 1) + found.sf(most))

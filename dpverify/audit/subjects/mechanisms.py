@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.results import SURE
 from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
@@ -103,7 +103,7 @@ def _equal(first: DiscreteLaw, others: DiscreteLaw, count: int) -> DiscreteLaw:
     """Return the law of how many of the other users' reports equal the first one's."""
     alike = others.probabilities(first.points)
     numbers = np.arange(count + 1)
-    masses = first.pmf @ stats.binom.pmf(numbers, count, np.minimum(alike, 1.0)[:, np.newaxis])
+    masses = first.pmf @ scipy.stats.binom.pmf(numbers, count, np.minimum(alike, 1.0)[:, np.newaxis])
     return DiscreteLaw.of(numbers, masses, min(1.0, first.outside + count * others.outside))
 
 

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
@@ -124,7 +124,7 @@ class _Watch:
 
 
 def _binomial(trials: int, chance: float) -> NDArray[np.float64]:
-    return np.asarray(stats.binom.pmf(np.arange(trials + 1), trials, min(chance, 1.0)))
+    return np.asarray(scipy.stats.binom.pmf(np.arange(trials + 1), trials, min(chance, 1.0)))
 
 
 def count_law(protocol: PermanentResponse, *, held: bool) -> NDArray[np.float64]:

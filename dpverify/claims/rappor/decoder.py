@@ -14,8 +14,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import rappor as formulas
@@ -74,4 +74,4 @@ def least_holders(mechanism: Rappor, users: int, candidates: int, *, level: floa
     check_integer("candidates", candidates, low=1)
     for name, value in (("level", level), ("power", power)):
         check_real(name, value, low=0.0, high=1.0, low_open=True, high_open=True)
-    return deviation(mechanism, users) * float(stats.norm.isf(level / candidates) + stats.norm.ppf(power))
+    return deviation(mechanism, users) * float(scipy.stats.norm.isf(level / candidates) + scipy.stats.norm.ppf(power))

@@ -29,8 +29,8 @@ from typing import Any
 
 import flint
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy.stats import binom
 
 from dpverify.changes import Change
 from dpverify.claims.base import Families
@@ -131,7 +131,7 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
         k = np.arange(n + 1)
         half, rest = 0.5 * protocol.epsilon, protocol.candidates - 2
         odds = np.exp(np.minimum(half * (n - 2 * k), 700.0)) + rest * np.exp(-half * k)
-        return min(1.0, float(binom.pmf(k, n, eta) @ (odds / (1.0 + odds))) * (1.0 + 1e-9) + 1e-300)
+        return min(1.0, float(scipy.stats.binom.pmf(k, n, eta) @ (odds / (1.0 + odds))) * (1.0 + 1e-9) + 1e-300)
 
 
 def _cover(epsilon: float, largest: float) -> list[PrivacyLossDistribution]:

@@ -24,8 +24,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
@@ -125,7 +125,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
         flip = protocol.flip_probability
         ahead = eta * (1.0 - flip) + (1.0 - eta) * flip
         terms = np.arange(n + 1)
-        missed = float(binom.pmf(terms, n, 0.5) @ binom.cdf(terms // 2, terms, ahead))
+        missed = float(scipy.stats.binom.pmf(terms, n, 0.5) @ scipy.stats.binom.cdf(terms // 2, terms, ahead))
         return min(1.0, (protocol.candidates - 1) * missed * (1.0 + 1e-9) + 1e-15)
 
 

@@ -26,8 +26,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import gammaln
 
 from dpverify.claims.user_level.correlated_sampling import disagreement
 from dpverify.guarantee import CapacityError
@@ -126,7 +126,11 @@ def sample_counts(law: ArrayLike, samples: int) -> tuple[NDArray[np.int64], NDAr
     stars = np.diff(ends, axis=1) - 1
     counts = np.zeros((len(stars), array.size), dtype=np.int64)
     counts[:, cells] = stars
-    logs = gammaln(m + 1) - gammaln(stars + 1).sum(axis=1) + stars @ np.log(array.ravel()[cells])
+    logs = (
+        scipy.special.gammaln(m + 1)
+        - scipy.special.gammaln(stars + 1).sum(axis=1)
+        + stars @ np.log(array.ravel()[cells])
+    )
     return counts.reshape(-1, *array.shape), np.exp(logs)
 
 

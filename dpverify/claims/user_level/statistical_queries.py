@@ -19,8 +19,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
-from scipy.stats import binom
 
 from dpverify.search import least_integer
 from protocols.user_level.statistical_queries import Bisection, QueryAlgorithm, RoundedQueries, rounded_answer
@@ -80,7 +80,7 @@ def bisection_agreement(public: RoundedQueries, law: ArrayLike, samples: int) ->
 
         below = least_integer(above, -1, own + 1) - 1  # answers grow with the count
         answer = rounded_answer(mean, public.steps, offset)
-        tail = binom.cdf if answer <= algorithm.tolerance else binom.sf
+        tail = scipy.stats.binom.cdf if answer <= algorithm.tolerance else scipy.stats.binom.sf
         chance *= float(tail(below, own, mean))
         return answer
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Group
-from rich.text import Text
 
 from dpverify.cli.audits.trials import Verbose, claimed
 from dpverify.cli.options import exact, integer, number
@@ -64,6 +62,9 @@ def canaries(
     verbose: Verbose = False,
 ) -> None:
     """Audit a mechanism in one run, by secret bits guessed right. Exit status as of `audit`."""
+    from rich.console import Group
+    from rich.text import Text
+
     from dpverify.audit.one_run import audit_one_run
     from dpverify.report.audits import audit_table
     from dpverify.statistics.bounds.claims import GaussianDP

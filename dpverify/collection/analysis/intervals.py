@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from scipy.stats import norm
+import scipy
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.laws.messages import TAIL, MessagesLaw
@@ -163,7 +163,7 @@ class Tails:
 
         Of any law with T the interval has T, but for the level at each side.
         """
-        lattice, reach = self._lattice, float(norm.isf(self.level)) * self.law.deviation
+        lattice, reach = self._lattice, float(scipy.stats.norm.isf(self.level)) * self.law.deviation
         centre = self.law.estimate(count)
 
         def tried(index: int) -> tuple[int, int]:

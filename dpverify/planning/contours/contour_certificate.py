@@ -13,7 +13,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy import stats
+import scipy
 
 from dpverify.changes import Change, L2Bounded
 from dpverify.claims.registry import mechanism_claims_of
@@ -128,7 +128,7 @@ def _response(found: dict[str, Any], ones: int, zeros: int) -> Loss:
     for number in (zeros, ones):
         reach = 14.0 * math.sqrt(number * p) + 60.0
         low, high = max(int(number * p - reach), 0), min(int(number * p + reach), number)
-        laws.append(stats.binom.pmf(np.arange(low, high + 1), number, p))
+        laws.append(scipy.stats.binom.pmf(np.arange(low, high + 1), number, p))
     others = np.convolve(laws[0], laws[1][::-1])
     up, down = np.append(0.0, others), np.append(others, 0.0)
     return Loss.of((1.0 - p) * up + p * down, p * up + (1.0 - p) * down)

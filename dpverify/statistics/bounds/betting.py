@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import optimize, special
 
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.events import Events
@@ -116,7 +116,7 @@ def _kelly(group: Sequence[int], events: Events, epsilon: float, delta: float, f
     gains = gain_first[:, None] + gain_second[None, :] - len(group) * delta
     masses = np.outer(first, second)
     limit = 0.9 / (len(group) * (grown + delta))
-    growth = optimize.minimize_scalar(
+    growth = scipy.optimize.minimize_scalar(
         lambda stake: -float(np.sum(masses * np.log1p(stake * gains))), bounds=(0.0, limit), method="bounded"
     )
     return max(float(growth.x), 1e-6 * limit)
@@ -132,7 +132,7 @@ def log_wealth(first: ArrayLike, second: ArrayLike, bets: Bets) -> NDArray[np.fl
     bets : Bets
         Fixed without looking at these samples.
     """
-    return np.asarray(special.logsumexp(log_gains(first, second, bets), axis=1, b=bets.weights))
+    return np.asarray(scipy.special.logsumexp(log_gains(first, second, bets), axis=1, b=bets.weights))
 
 
 def log_gains(first: ArrayLike, second: ArrayLike, bets: Bets) -> NDArray[np.float64]:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.digits import rounded, rounded_down, unrounded
 from dpverify.statistics.bounds.claims import most_likely
@@ -74,7 +74,7 @@ class LowerCurve:
         A mu-GDP mechanism has `Phi^-1(P(A)) - Phi^-1(Q(A)) <= mu` for every event A.
         """
         with np.errstate(invalid="ignore"):
-            shown = special.ndtri(self.p_lower) - special.ndtri(self.q_upper)
+            shown = scipy.special.ndtri(self.p_lower) - scipy.special.ndtri(self.q_upper)
         return max(0.0, float(np.max(shown[self.p_lower > self.q_upper], initial=0.0)))
 
     def renyi(self, order: float) -> float:
@@ -90,7 +90,7 @@ class LowerCurve:
                 terms = [order * math.log(p) + (1.0 - order) * math.log(q)]
                 if p < 1.0:
                     terms.append(order * math.log1p(-p) + (1.0 - order) * math.log1p(-q))
-                found.append(float(special.logsumexp(terms)) / (order - 1.0))
+                found.append(float(scipy.special.logsumexp(terms)) / (order - 1.0))
         return max(found)
 
 
@@ -304,10 +304,12 @@ def _limits_p_value(
     x, y = (np.asarray(counts, dtype=np.float64) for counts in (in_likely, in_other))
 
     def above(q: Floats) -> Floats:
-        return np.where(x == 0, 1.0, special.betainc(np.maximum(x, 1.0), trials - x + 1.0, most(q))) / share
+        return np.where(x == 0, 1.0, scipy.special.betainc(np.maximum(x, 1.0), trials - x + 1.0, most(q))) / share
 
     def below(q: Floats) -> Floats:
-        return np.where(y == trials, 1.0, special.betaincc(y + 1.0, np.maximum(trials - y, 1.0), q)) / (1.0 - share)
+        return np.where(y == trials, 1.0, scipy.special.betaincc(y + 1.0, np.maximum(trials - y, 1.0), q)) / (
+            1.0 - share
+        )
 
     low, high = np.zeros(np.broadcast(x, y).shape), np.ones(np.broadcast(x, y).shape)
     for _ in range(48):

@@ -15,8 +15,8 @@ from functools import cached_property
 from typing import ClassVar, Self
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.rounding import UNIT
 from protocols.validation import check_probability, check_real
@@ -153,22 +153,22 @@ class GaussianDP(CurveClaim):
 
     def shown(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return `Phi^-1(p) - Phi^-1(q)`."""
-        return _difference(special.ndtri(p), special.ndtri(q))
+        return _difference(scipy.special.ndtri(p), scipy.special.ndtri(q))
 
     @cached_property
     def points(self) -> tuple[tuple[float, float], ...]:
         """The half planes along the region's edge, evenly by the quantile of an event."""
-        most = min(LARGEST_EPSILON, self.mu * (self.mu / 2.0 - float(special.ndtri(LEAST_CHANCE))))
+        most = min(LARGEST_EPSILON, self.mu * (self.mu / 2.0 - float(scipy.special.ndtri(LEAST_CHANCE))))
         return tuple((epsilon, self.delta(epsilon)) for epsilon in np.linspace(0.0, most, POINTS).tolist())
 
     def delta(self, epsilon: float) -> float:
         """Return `Phi(-epsilon/mu + mu/2) - e^epsilon Phi(-epsilon/mu - mu/2)`, rounding charged."""
         check_real("epsilon", epsilon, low=0.0)
         nearer, farther = self.mu / 2.0 - epsilon / self.mu, -self.mu / 2.0 - epsilon / self.mu
-        other = math.exp(min(0.0, epsilon + float(special.log_ndtr(farther))))
+        other = math.exp(min(0.0, epsilon + float(scipy.special.log_ndtr(farther))))
         # Either term is below Phi(nearer); the logarithm's relative error is that of its asymptotic series.
         charge = 256.0 * UNIT * (1.0 + epsilon + farther**2)
-        near = float(special.ndtr(nearer))
+        near = float(scipy.special.ndtr(nearer))
         return min(1.0, max(0.0, near - other) + charge * near + 1e-300)
 
     def twice(self) -> GaussianDP:

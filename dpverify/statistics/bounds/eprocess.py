@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.conformance import Bins, with_unlisted
@@ -73,11 +73,11 @@ class ConformanceProcess:
 def _log_evidence(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the log of the e-value of each row of counts, shape (..., cells), averaged over the priors."""
     priors = np.outer(_CONCENTRATIONS, probabilities)
-    likelihood = special.xlogy(counts, probabilities).sum(axis=-1)
+    likelihood = scipy.special.xlogy(counts, probabilities).sum(axis=-1)
     total, cells = priors.sum(axis=1), counts[..., np.newaxis, :]
-    marginal = (special.gammaln(priors + cells) - special.gammaln(priors)).sum(axis=-1)
-    marginal += special.gammaln(total) - special.gammaln(total + cells.sum(axis=-1))
-    return np.asarray(special.logsumexp(marginal, axis=-1) - likelihood - math.log(len(priors)))
+    marginal = (scipy.special.gammaln(priors + cells) - scipy.special.gammaln(priors)).sum(axis=-1)
+    marginal += scipy.special.gammaln(total) - scipy.special.gammaln(total + cells.sum(axis=-1))
+    return np.asarray(scipy.special.logsumexp(marginal, axis=-1) - likelihood - math.log(len(priors)))
 
 
 def evidence_power(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from protocols.validation import check_integer, check_real
 
@@ -45,7 +45,7 @@ def lower_limit(successes: ArrayLike, trials: int, level: ArrayLike) -> NDArray[
         The error probability, in (0, 1), of each.
     """
     counts, levels = _counts(successes, trials), _level(level)
-    limit = special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, levels)
+    limit = scipy.special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, levels)
     return np.where(counts == 0, 0.0, limit * (1.0 - _ROUNDING))
 
 
@@ -55,7 +55,7 @@ def upper_limit(successes: ArrayLike, trials: int, level: ArrayLike) -> NDArray[
     The parameters are those of `lower_limit`.
     """
     counts, levels = _counts(successes, trials), _level(level)
-    limit = special.betainccinv(counts + 1.0, np.maximum(trials - counts, 1.0), levels)
+    limit = scipy.special.betainccinv(counts + 1.0, np.maximum(trials - counts, 1.0), levels)
     return np.where(counts == trials, 1.0, np.minimum(1.0, limit * (1.0 + _ROUNDING)))
 
 

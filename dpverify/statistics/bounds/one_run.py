@@ -12,8 +12,8 @@ import math
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpverify.rounding import UNIT
 from dpverify.search import bisected, least_integer
@@ -85,7 +85,7 @@ def _refutes(correct: int, guesses: int, canaries: int, epsilon: float, delta: f
 def _binomial_tail(correct: int, guesses: int, epsilon: float) -> float:
     """Return P(Bin(guesses, e^epsilon / (1 + e^epsilon)) >= correct), rounded up."""
     wrong = 1.0 / (1.0 + math.exp(min(epsilon, 700.0)))  # by the complement: the chance of a right guess is near 1
-    return min(1.0, float(special.betaincc(guesses - correct + 1.0, correct, wrong)) * (1.0 + _ROUNDING))
+    return min(1.0, float(scipy.special.betaincc(guesses - correct + 1.0, correct, wrong)) * (1.0 + _ROUNDING))
 
 
 def _dual_bounds(
@@ -153,4 +153,4 @@ def one_run_power(guesses: int, needed: int | None, right: float) -> float:
     check_probability("right", right)
     if needed is None:
         return 0.0
-    return 1.0 if needed == 0 else float(special.betainc(needed, guesses - needed + 1.0, right))
+    return 1.0 if needed == 0 else float(scipy.special.betainc(needed, guesses - needed + 1.0, right))

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import optimize, special
 
 from dpverify.rounding import UNIT
 from dpverify.search import bisected, least_integer
@@ -109,7 +109,7 @@ def one_run_mu(correct: int, guesses: int, canaries: int, level: float) -> float
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
     if correct == 0:
         return 0.0
-    dual, quantile = _Dual(correct, guesses, canaries), -float(special.ndtri(level * correct / canaries))
+    dual, quantile = _Dual(correct, guesses, canaries), -float(scipy.special.ndtri(level * correct / canaries))
     refuted, shape = 0.0, np.array([quantile, 0.2, 1.0, 2.0])  # where the curve's tangent is e^(mu quantile)
 
     def allowed(mu: float) -> bool:
@@ -153,7 +153,9 @@ class _Dual:
 
     def searched(self, shape: Floats, curve: _Curve, tried: int) -> tuple[float, Floats]:
         """Return about the least bound of the shapes near one, and its shape."""
-        found = optimize.minimize(self.bound, shape, (curve,), "Nelder-Mead", options={"maxfev": tried, "fatol": 1e-9})
+        found = scipy.optimize.minimize(
+            self.bound, shape, (curve,), "Nelder-Mead", options={"maxfev": tried, "fatol": 1e-9}
+        )
         return float(found.fun), found.x
 
     def bound(self, shape: Floats, curve: _Curve) -> float:

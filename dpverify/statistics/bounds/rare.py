@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
@@ -45,7 +45,7 @@ def rare_events(law: DiscreteLaw, samples: ArrayLike | Tally) -> tuple[float, st
             masses.append(mass[ends])
             tails += [f"{words} {law.points[::step][end]:.6g}" for end in ends]
     seen, chance = np.concatenate(hits), np.minimum(np.concatenate(masses), 1.0)
-    least = np.minimum(stats.binom.sf(seen - 1, trials, chance), stats.binom.cdf(seen, trials, chance))
+    least = np.minimum(scipy.stats.binom.sf(seen - 1, trials, chance), scipy.stats.binom.cdf(seen, trials, chance))
     at = int(np.argmin(least))
     event = f"outcome {law.points[at]}" if at < law.atoms else tails[at - law.atoms]
     evidence = f"{event} {int(seen[at])} times where {trials * chance[at]:.4g} are expected"

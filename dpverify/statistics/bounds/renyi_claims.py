@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.rounding import UNIT
 from dpverify.statistics.bounds.claims import LARGEST_EPSILON, LEAST_CHANCE, POINTS, CurveClaim, half_planes
@@ -85,7 +85,7 @@ class RenyiClaim(CurveClaim):
         order, there = self.orders[:, np.newaxis], p > 0.0
         with np.errstate(divide="ignore"):
             terms = order * np.log(p[there]) - (order - 1.0) * np.log(q[there])
-        found = special.logsumexp(terms, axis=1) / (self.orders - 1.0) if there.any() else np.zeros(1)
+        found = scipy.special.logsumexp(terms, axis=1) / (self.orders - 1.0) if there.any() else np.zeros(1)
         return max(0.0, float((found * self.claimed / self.divergences).max()))
 
     def delta(self, epsilon: float) -> float:

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special
 
 from dpverify.statistics.bounds.claims import most_likely
 
@@ -50,8 +50,8 @@ def _product_p_value(x: Floats, y: Floats, trials: int, points: Sequence[tuple[f
 
     def tails(q: Floats) -> tuple[Floats, Floats]:
         most = most_likely(points, q)
-        likely = special.betainc(x, trials - x + 1.0, most)
-        return np.log(likely), np.log(special.betaincc(y + 1.0, trials - y, q))
+        likely = scipy.special.betainc(x, trials - x + 1.0, most)
+        return np.log(likely), np.log(scipy.special.betaincc(y + 1.0, trials - y, q))
 
     def product(q: Floats) -> Floats:
         return np.add(*tails(q))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
@@ -91,7 +91,7 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw, *, refuted: bool = F
         return StructureCheck("dependence of runs", 1.0, "there are too few runs to compare")
     lags, sizes, equal, alike = np.array(compared).T
     own = refuted and bool(np.any(codes != codes[0]))
-    p_values = [stats.binom.sf(equal - 1, sizes, max(collision, share_equal(codes)) if own else collision)]
+    p_values = [scipy.stats.binom.sf(equal - 1, sizes, max(collision, share_equal(codes)) if own else collision)]
     if within and every:  # an outcome off the law's points, by rounding perhaps, has no side
         sides = _two_sided(alike, sizes, same_side)
         p_values.append(np.maximum(sides, _two_sided(alike, sizes, share_equal(above))) if own else sides)
@@ -117,7 +117,7 @@ def share_equal(kinds: NDArray[Any]) -> float:
 
 
 def _two_sided(counts: NDArray[Any], sizes: NDArray[Any], share: float) -> NDArray[np.float64]:
-    tails = stats.binom.cdf(counts, sizes, share), stats.binom.sf(counts - 1, sizes, share)
+    tails = scipy.stats.binom.cdf(counts, sizes, share), scipy.stats.binom.sf(counts - 1, sizes, share)
     return np.asarray(np.minimum(1.0, 2.0 * np.minimum(*tails)))
 
 

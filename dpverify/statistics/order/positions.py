@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import special, stats
 
 from dpverify.statistics.order.structure import Least, StructureCheck
 
@@ -83,7 +83,9 @@ class PositionCounts:
         mean = expected / number
         looked_at = sum(int(np.count_nonzero(counts[:, 0])) for counts in (self._start, self._end, self._stretches))
         spread = math.sqrt(max(mean * (1.0 - mean), 1.0 / number) / number)
-        return min(1.0, spread * (math.sqrt(2.0 * math.log(2.0 * looked_at / level)) + float(stats.norm.ppf(power))))
+        return min(
+            1.0, spread * (math.sqrt(2.0 * math.log(2.0 * looked_at / level)) + float(scipy.stats.norm.ppf(power)))
+        )
 
     def _look(self, least: Least, counts: NDArray[np.float64], name: str) -> int:
         """Look at each of some positions; return how many there are."""
@@ -91,7 +93,7 @@ class PositionCounts:
         if not number.size:
             return 0
         share, mean = seen / number, np.clip(expected / number, 0.0, 1.0)
-        divergence = special.rel_entr(share, mean) + special.rel_entr(1.0 - share, 1.0 - mean)
+        divergence = scipy.special.rel_entr(share, mean) + scipy.special.rel_entr(1.0 - share, 1.0 - mean)
         # The sums of shares are rounded: 1e-9 of the number is far above that.
         p_values = np.minimum(1.0, 2.0 * np.exp(-np.maximum(0.0, number * divergence - 1e-9 * number)))
         at = int(np.argmin(p_values))

@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.search import bisected
 from dpverify.statistics.bounds.intervals import upper_limit
@@ -161,7 +161,7 @@ def smallest_deviation(trials: int, level: float, *, power: float = 0.95) -> flo
     """
     pairs = max(1.0, 0.9 * trials / 4.0)
     comparisons = 4.0 * lags_up_to(trials // 2).size
-    wide = float(stats.norm.isf(level / (2.0 * comparisons)) + stats.norm.isf(1.0 - power))
+    wide = float(scipy.stats.norm.isf(level / (2.0 * comparisons)) + scipy.stats.norm.isf(1.0 - power))
     return min(1.0, wide * math.sqrt(0.5 / pairs))
 
 
@@ -184,9 +184,9 @@ def smallest_repeated_share(codes: NDArray[np.int64], level: float, *, power: fl
     collision = float(upper_limit(equal, pairs, 0.1))
     each = level / (2.0 * lags_up_to(middle).size)
     # Twice the variance of a known collision rate: the far pairs are as uncertain.
-    needed = pairs * collision + stats.norm.isf(each) * math.sqrt(2.0 * pairs * collision) - math.log2(each)
+    needed = pairs * collision + scipy.stats.norm.isf(each) * math.sqrt(2.0 * pairs * collision) - math.log2(each)
 
     def seen(share: float) -> bool:
-        return float(stats.binom.sf(needed, pairs, collision + share * (1.0 - collision))) >= power
+        return float(scipy.stats.binom.sf(needed, pairs, collision + share * (1.0 - collision))) >= power
 
     return bisected(seen, 0.0, 0.5, relative=1e-3, absolute=1e-9)[1] if seen(0.5) else None

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import fft, stats
 
 from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
 
@@ -146,11 +146,13 @@ def _waves(happened: NDArray[np.bool_], lots: NDArray[np.bool_], share: float, w
         count = len(signal) // length
         if length != len(signal) and count < _FEWEST_SEGMENTS:
             continue
-        parts = fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
+        parts = scipy.fft.rfft(signal[: count * length].reshape(count, length), axis=1)[:, 1:]
         power = (np.square(parts.real) + np.square(parts.imag)).mean(axis=0) / (length * 0.5 * share * (1.0 - share))
         best = int(np.argmax(power)) + 1
         # The power has mean 1, and over stretches about a gamma law: in standard deviations of a normal one.
-        off = float(stats.norm.isf(max(1e-300, float(stats.gamma.sf(power[best - 1], count, scale=1.0 / count)))))
+        off = float(
+            scipy.stats.norm.isf(max(1e-300, float(scipy.stats.gamma.sf(power[best - 1], count, scale=1.0 / count))))
+        )
         where = "" if length == len(signal) else f", in each {length:,} runs by themselves"
         crest = functools.partial(_crest, len(signal), length, best, parts[:, best - 1].copy())
         yield _Odd(off, f"at the crest of a wave of {length / best:.4g} runs{where},", crest, what, happened)
@@ -209,5 +211,5 @@ def _frequent(codes: NDArray[np.int64]) -> list[int]:
 
 def smallest_unsteadiness(trials: int, level: float, *, power: float = 0.95) -> float:
     """Return about the least change of a median in a sixteenth of the runs that `steady_runs` shows with some power."""
-    wide = float(stats.norm.isf(level / (2.0 * (_TESTED + _WAVES))) + stats.norm.isf(1.0 - power))
+    wide = float(scipy.stats.norm.isf(level / (2.0 * (_TESTED + _WAVES))) + scipy.stats.norm.isf(1.0 - power))
     return min(1.0, wide * math.sqrt(0.25 * 2.0 * _STRETCHES / max(trials, 1)))

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from protocols.validation import check_integer, check_probability
 
@@ -100,9 +100,9 @@ def fisher(
     more : bool
         Whether only too many count; else both sides do, and the smaller tail is doubled.
     """
-    above = stats.hypergeom.sf(np.asarray(hits) - 1, runs, all_hits, size)
+    above = scipy.stats.hypergeom.sf(np.asarray(hits) - 1, runs, all_hits, size)
     if not more:
-        above = 2.0 * np.minimum(above, stats.hypergeom.cdf(hits, runs, all_hits, size))
+        above = 2.0 * np.minimum(above, scipy.stats.hypergeom.cdf(hits, runs, all_hits, size))
     return np.asarray(np.minimum(1.0, above))
 
 
@@ -240,7 +240,7 @@ def repeated_outputs(first: ArrayLike, second: ArrayLike, collision: float) -> S
     if ones.shape != others.shape or ones.ndim == 0:
         raise ValueError(f"second has shape {others.shape}, but must have that of first, {ones.shape}.")
     equal = int((ones == others).reshape(len(ones), -1).all(axis=1).sum()) if len(ones) else 0
-    p_value = float(stats.binom.sf(equal - 1, len(ones), collision))
+    p_value = float(scipy.stats.binom.sf(equal - 1, len(ones), collision))
     return StructureCheck(
         "repeated outputs", p_value, f"{equal} of {len(ones)} pairs of runs agree; {collision * len(ones):.3g} expected"
     )

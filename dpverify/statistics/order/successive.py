@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import stats
 
 from dpverify.statistics.order.structure import Least, StructureCheck
 from dpverify.statistics.outputs.aspects import Aspect
@@ -96,7 +96,7 @@ def smallest_pattern(trials: int, level: float, *, power: float = 0.95) -> float
     An estimate, for one column, where the codes are known well from the first half.
     """
     windows = max(1.0, trials / 2.0 / 3.0 / 2.0)
-    wide = float(stats.norm.isf(level / 20.0) + stats.norm.isf(1.0 - power))
+    wide = float(scipy.stats.norm.isf(level / 20.0) + scipy.stats.norm.isf(1.0 - power))
     return min(1.0, wide * math.sqrt(0.5 / windows))
 
 

@@ -18,8 +18,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special, stats
 
 __all__ = ["PooledSets", "drawn_by_coins", "fewest_hits", "least_probability", "pooled_sets", "spared"]
 
@@ -70,7 +70,7 @@ class PooledSets:
         own, charged = spared(self.draws, delta, level)
         others = np.maximum(self.sizes - own, 0)
         most = np.maximum(np.maximum(self.first, self.sizes - self.first) - own, 0)
-        tails = np.where(most > 0, stats.binom.sf(most - 1, others, special.expit(epsilon)), 1.0)
+        tails = np.where(most > 0, scipy.stats.binom.sf(most - 1, others, scipy.special.expit(epsilon)), 1.0)
         return np.minimum(1.0, 2.0 * tails / self.shares + 2.0 * charged)
 
     def epsilon_lower(self, delta: float, level: float) -> float:
@@ -87,8 +87,8 @@ class PooledSets:
 
 def spared(draws: int, delta: float, level: float) -> tuple[int, float]:
     """Return how many outputs of any set count as its own, and the probability that there are more of them."""
-    own = int(stats.binom.isf(_CHARGED * level / 2.0, draws, delta / 2.0)) if delta > 0.0 else 0
-    return own, float(stats.binom.sf(own, draws, delta / 2.0)) if delta > 0.0 else 0.0
+    own = int(scipy.stats.binom.isf(_CHARGED * level / 2.0, draws, delta / 2.0)) if delta > 0.0 else 0
+    return own, float(scipy.stats.binom.sf(own, draws, delta / 2.0)) if delta > 0.0 else 0.0
 
 
 def fewest_hits(draws: int, epsilon: float, delta: float, level: float) -> float:
@@ -102,7 +102,7 @@ def fewest_hits(draws: int, epsilon: float, delta: float, level: float) -> float
 def least_probability(draws: int, epsilon: float, delta: float, level: float, power: float) -> float:
     """Return about the least probability of an outcome of one input alone that is found with some power."""
     hits = fewest_hits(draws, epsilon, delta, level / _TRIED)
-    return min(1.0, 2.0 * float(special.gammaincinv(hits, power)) / draws) if hits <= draws else 1.0
+    return min(1.0, 2.0 * float(scipy.special.gammaincinv(hits, power)) / draws) if hits <= draws else 1.0
 
 
 def drawn_by_coins(runs: int, rng: np.random.Generator) -> tuple[int, int] | None:
