@@ -8,11 +8,21 @@ whoever can time a client may learn from it.
 
 from __future__ import annotations
 
+import math
 import secrets
 from fractions import Fraction
 from typing import Protocol
 
-__all__ = ["Entropy", "bernoulli", "bernoulli_exp", "bernoulli_logistic", "discrete_laplace", "system_entropy"]
+__all__ = [
+    "Entropy",
+    "bernoulli",
+    "bernoulli_exp",
+    "bernoulli_logistic",
+    "discrete_laplace",
+    "negative_binomial",
+    "poisson",
+    "system_entropy",
+]
 
 
 class Entropy(Protocol):
@@ -84,3 +94,48 @@ def discrete_laplace(decay: Fraction, entropy: Entropy) -> int:
         # Zero has one sign only, or it would come twice as often.
         if not (negative and magnitude == 0):
             return -magnitude if negative else magnitude
+
+
+def poisson(mean: Fraction, entropy: Entropy) -> int:
+    """Return a draw of Poisson(mean) exactly; ValueError if the mean is negative.
+
+    In pieces of mean m <= 1/2. The loop ends at k with probability `m^k / k! (1 - m / (k+1))`; kept with probability
+    `(1 - m) / (1 - m / (k+1))`, that is in proportion to `m^k / k!`.
+    """
+    if mean < 0:
+        raise ValueError(f"mean={mean} must be in [0, inf).")
+    pieces = math.ceil(2 * mean)
+    return sum(_poisson_up_to_half(mean / pieces, entropy) for _ in range(pieces))
+
+
+def _poisson_up_to_half(mean: Fraction, entropy: Entropy) -> int:
+    while True:
+        k = 0
+        while bernoulli(mean / (k + 1), entropy):
+            k += 1
+        if bernoulli((1 - mean) / (1 - mean / (k + 1)), entropy):
+            return k
+
+
+def negative_binomial(shape: Fraction, p: Fraction, entropy: Entropy) -> int:
+    """Return a draw of NB(shape, p), pmf `C(z+r-1, z) (1-p)^r p^z`, exactly; ValueError out of range.
+
+    A geometric draw, shape 1, is kept with probability `prod_{j<z} (r+j) / (1+j)` for a shape r < 1. Most draws that
+    are dropped are at their first step, so that small shares of much noise are quick: `1 / (1-p)` steps or so.
+    """
+    if shape < 0 or not 0 <= p < 1:
+        raise ValueError(f"shape={shape} must be in [0, inf) and p={p} in [0, 1).")
+    whole, rest = divmod(shape, 1)
+    parts = [Fraction(1)] * whole + [rest] * (rest > 0)
+    return sum(_negative_binomial_up_to_one(part, p, entropy) for part in parts)
+
+
+def _negative_binomial_up_to_one(shape: Fraction, p: Fraction, entropy: Entropy) -> int:
+    while True:
+        z = 0
+        while bernoulli(p, entropy):
+            z += 1
+            if not bernoulli((shape + z - 1) / z, entropy):
+                break
+        else:
+            return z

@@ -105,6 +105,13 @@ _OWN: dict[Group, dict[str, Line]] = {
             "Vector sum: sampled coordinates, rounded and randomized.",
         ),
         "unary-vector-sum": Line("sums.vectors:UnaryVectorClaims", commands=()),
+        "poisson-sum": Line("sums.unary:PoissonSumClaims", "Sum of integers: unary messages and Poisson noise."),
+        "nb-sum": Line(
+            "sums.unary:NegativeBinomialSumClaims", "Sum of integers: unary messages and negative binomial noise."
+        ),
+        "split-and-mix": Line(
+            "sums.split_and_mix:SplitAndMixClaims", "Sum of integers: shuffled shares that add up, with noise."
+        ),
         "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
         "rr-mean": Line(
             "local.randomized_response:RandomizedResponseMeanClaims", "Mean of levels, reported by randomized response."

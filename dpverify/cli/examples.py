@@ -49,6 +49,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "account local-rr": (f"account local-rr --flip-probability 0.4 {_ALL}",),
     "account histogram": ("account histogram --buckets 100 --shape 1000 --p 0.5 --delta 1e-6",),
     "account selection": ("account selection --buckets 100 --shape 1000 --p 0.5 --delta 1e-6",),
+    "account poisson-sum": ("account poisson-sum --users 10000 --largest 4 --mean 337 --delta 1e-6",),
+    "account nb-sum": ("account nb-sum --users 10000 --largest 4 --shape 300 --p 0.5 --delta 1e-6",),
+    "account split-and-mix": (
+        "account split-and-mix --users 10000 --largest 4 --modulus 65536 --shares 8 --p 0.7788 --delta 1e-6",
+    ),
     "account vector-sum": (
         "account vector-sum --users 1000 --dimension 8 --levels 4 --blanket-probability 0.2 --delta 1e-6",
     ),
@@ -80,6 +85,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     ),
     "audit histogram": ("audit histogram --users 20 --buckets 3 --shape 20 --p 0.5 --trials 500",),
     "audit selection": ("audit selection --users 20 --buckets 3 --shape 5 --p 0.3 --trials 500",),
+    "audit poisson-sum": ("audit poisson-sum --users 20 --largest 4 --mean 60 --trials 300",),
+    "audit nb-sum": ("audit nb-sum --users 20 --largest 4 --shape 30 --p 0.6 --trials 300",),
+    "audit split-and-mix": (
+        "audit split-and-mix --users 20 --largest 4 --modulus 1024 --shares 4 --p 0.8 --trials 300",
+    ),
     "audit vector-sum": (
         "audit vector-sum --users 20 --dimension 2 --levels 2 --blanket-probability 0.3 --trials 500",
     ),

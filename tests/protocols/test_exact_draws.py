@@ -15,6 +15,8 @@ from protocols.exact_draws import (
     bernoulli_exp,
     bernoulli_logistic,
     discrete_laplace,
+    negative_binomial,
+    poisson,
     system_entropy,
 )
 from tests.samples import assert_law
@@ -86,3 +88,27 @@ def test_the_default_is_the_operating_system() -> None:
 def test_ranges(call: Callable[[Entropy], object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         call(random.Random(1))
+
+
+@pytest.mark.parametrize("mean", [Fraction(1, 5), Fraction(1, 2), Fraction(7, 3)])
+def test_poisson_noise(mean: Fraction) -> None:
+    law = {k: math.exp(-mean) * float(mean) ** k / math.factorial(k) for k in range(9)}
+    law[9] = 1.0 - sum(law.values())
+    assert_law([min(9, k) for k in draws(lambda entropy: poisson(mean, entropy), 8000)], law)
+
+
+@pytest.mark.parametrize(("shape", "p"), [(Fraction(1, 50), 0.9), (Fraction(1), 0.5), (Fraction(5, 2), 0.3)])
+def test_negative_binomial_noise(shape: Fraction, p: float) -> None:
+    found = draws(lambda entropy: negative_binomial(shape, Fraction(p), entropy), 4000)
+    law = {0: (1 - p) ** float(shape)}
+    for z in range(7):
+        law[z + 1] = law[z] * (float(shape) + z) / (z + 1) * p
+    law[8] = 1.0 - sum(law.values())
+    assert_law([min(8, z) for z in found], law)
+
+
+def test_noise_out_of_range_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"^mean=-1 must be in \[0, inf\)\.$"):
+        poisson(Fraction(-1), system_entropy())
+    with pytest.raises(ValueError, match=r"^shape=1 must be in \[0, inf\) and p=1 in \[0, 1\)\.$"):
+        negative_binomial(Fraction(1), Fraction(1), system_entropy())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,21 +17,27 @@ from numpy.typing import NDArray
 
 from dpverify.audit.results import SURE
 from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
-from dpverify.audit.subject import Dataset, Neighbours, Subject
+from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
+from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.central import CentralClaims
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.means import MeanClaims
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.sums.base import SumClaims
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.shuffler import shuffle
 from protocols.validation import check_integer
 
-__all__ = ["central_subject", "local_subject", "mean_subject"]
+__all__ = ["central_subject", "local_subject", "mean_subject", "sum_subject"]
 
 _MOST_INPUTS = 5
 _TOGETHER = 3
 """How many users report in a run of a mechanism of ours: all pairs of them are looked at."""
 _USERS = 6
 """How many users there are where the protocol does not say."""
+
+_WATCHED_USERS = 200
+"""Up to so many users a sum of ours runs message by message, beyond that by the sampler of what is read."""
 
 Cases = Sequence[tuple[str, NDArray[Any], DiscreteLaw]]
 
@@ -133,6 +140,47 @@ def mean_subject(reference: Any, *, implementation: Any = None) -> Subject:
         cases.append((shown, values, claims.estimate_law(reference, values)))
     read = functools.partial(claims.readable_estimate, reference)
     return _subject(reference, "estimate", cases, [Neighbours(0, 1)], _running(implementation, reference), read)
+
+
+def sum_subject(reference: Any, *, implementation: Any = None) -> Subject:
+    """Return a sum of integers as a subject: nobody, one user, and half of them hold the largest; messages besides.
+
+    Parameters
+    ----------
+    reference : SumProtocol
+        What is claimed to run.
+    implementation : object, Target, callable or str, optional
+        What does run: a protocol of sums, such as a subclass, or `function(values, rng)`, which returns the estimate.
+        `reference` itself when omitted.
+    """
+    claims = mechanism_claims_of(reference)
+    if not isinstance(claims, SumClaims):
+        raise _refused(reference, "a protocol for sums of integers")
+    users, most = reference.users, reference.largest
+    halves = np.where(np.arange(users) < users - users // 2, 0, most)
+    single, mixed = np.where(np.arange(users) < 1, most, 0), np.arange(users) * 7 % (most + 1)
+    inputs = {"all users at 0": np.zeros(users, dtype=np.int64), "one user at the largest": single}
+    cases = [
+        (name, values, claims.estimate_law(reference, int(values.sum()), users))
+        for name, values in (inputs | {"half at the largest": halves, "mixed": mixed}).items()
+    ]
+    given, messages = reference if implementation is None else implementation, None
+    if hasattr(given, "randomize"):
+        aggregated = Target(functools.partial(_summed, given), True, name=repr(given))
+        seen = Implementation.watching(given, aggregated, shuffle)
+        assert seen.sent is not None
+        assert seen.arrived is not None
+        symbol, piece, fewest, largest = claims.watched(reference)
+        zeros = np.zeros(users, dtype=np.int64)
+        messages = Messages(seen.sent, seen.arrived, halves, zeros, symbol, piece, fewest, largest)
+        given = given if users <= _WATCHED_USERS else aggregated
+    found = _subject(reference, "estimate", cases, [Neighbours(0, 1)], _running(given, reference))
+    return replace(found, messages=messages)
+
+
+def _summed(protocol: Any, values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
+    totals = np.full(trials, int(values.sum()))
+    return np.asarray(protocol.analyze(protocol.sample_view(totals, rng, participants=values.size)))
 
 
 def _running(implementation: Any, reference: Any) -> Runnable:

@@ -22,10 +22,15 @@ __all__ = [
     "BetweenCurves",
     "InfiniteLossCurve",
     "LargestLossCurve",
+    "NearCurve",
     "WorstCurve",
     "times",
     "total",
 ]
+
+_LARGEST = 700.0
+_FURTHER = (1e-6, 1e-3, 0.03, 0.3, 1.0, 4.0)
+"""By which share of itself, and of 1e-3 nats, an epsilon is raised to pay for what it is charged."""
 
 
 class LargestLossCurve:
@@ -127,6 +132,61 @@ class BetweenCurves:
     def epsilon(self, delta: float) -> Interval:
         """Return the epsilon at a delta."""
         return Interval.proved(self._most.epsilon(delta).lower, self._least.epsilon(delta).upper)
+
+
+class NearCurve:
+    """The curve of views that are near those of another mechanism, in total variation.
+
+    With `|R - I| <= d` for the views R of every dataset, an event has `P(R) - e^eps P(R') <= P(I) - e^eps P(I') +
+    (1 + e^eps) d`: so much is charged to delta, upwards and downwards.
+
+    Parameters
+    ----------
+    curve : PrivacyCurve
+        Of the other mechanism, that of the views I.
+    above : float
+        The largest distance, over all datasets, in [0, 1].
+    below : float
+        The same for what is known to be attained, for the lower ends.
+    """
+
+    def __init__(self, curve: PrivacyCurve, above: float, below: float = 0.0) -> None:
+        self._curve = curve
+        self._above, self._below = (check_real(name, d, low=0.0) for name, d in (("above", above), ("below", below)))
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the delta at an epsilon."""
+        found = self._curve.delta(epsilon)
+        lower = found.lower - self._charge(epsilon, self._below)
+        return Interval(
+            max(0.0, lower * (1.0 - 2.0 * UNIT)),
+            min(1.0, (found.upper + self._charge(epsilon, self._above)) * (1.0 + 2.0 * UNIT)),
+        )
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the epsilon at a delta.
+
+        An upper end E holds if the other curve is at most E at what E's charge leaves of delta: at smaller ones less is
+        charged. A few are tried, in ascending order.
+        """
+        found = self._curve.epsilon(delta)
+        lower = found.lower
+        if self._below > 0.0 and lower > 0.0:
+            # The other way round: below this one no more is charged.
+            most = (delta + self._charge(lower, self._below)) * (1.0 + 4.0 * UNIT)
+            lower = min(lower, self._curve.epsilon(most).lower) if most < 1.0 else 0.0
+        if self._above == 0.0 or found.upper == math.inf:
+            return Interval(lower, found.upper)
+        for further in _FURTHER:
+            end = found.upper * (1.0 + further) + 1e-3 * further
+            left = (delta - self._charge(end, self._above)) * (1.0 - 4.0 * UNIT)
+            if left > 0.0 and (upper := self._curve.epsilon(left).upper) <= end:
+                return Interval.proved(lower, upper)
+        return Interval(lower, math.inf)
+
+    @staticmethod
+    def _charge(epsilon: float, distance: float) -> float:
+        return distance * (1.0 + math.exp(min(epsilon, _LARGEST))) * (1.0 + 8.0 * UNIT) if distance else 0.0
 
 
 class WorstCurve:

@@ -20,7 +20,7 @@ from dpverify.laws import noise as laws
 from dpverify.laws.window import DEFAULT_TAIL, EXACT, SMALLEST_TAIL, IntegerLaw
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.recurrence import decayed_sums, decayed_sums_error
-from dpverify.rounding import SUBNORMAL, UNIT
+from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "discrete_gaussian",
     "discrete_laplace",
     "mixed_reports",
+    "moved",
     "negative_binomial",
     "poisson",
     "three_nb",
@@ -80,6 +81,41 @@ def _shifted(law: IntegerLaw, log_ratio: NDArray[np.float64], loss_error: float)
         loss_error=loss_error,
     )
     return Directions(up, down)
+
+
+def moved(law: IntegerLaw, by: int) -> Directions:
+    """Return the pair Z + by against Z, for noise Z and a move of 1 or more.
+
+    Where one of both is outside the window its mass is missing, or infinitely lost if the support ends there. That
+    leaves out more than the tails of the law: the mass of so many atoms at either end.
+    """
+    check_integer("by", by, low=1)
+    common = max(law.pmf.size - by, 0)
+    higher, lower = law.pmf[:common], law.pmf[by:]
+    tails = (law.tail_below + law.tail_above) * (1.0 + 4.0 * UNIT)
+    ends = float(law.pmf[common:].sum()), float(law.pmf[: law.pmf.size - common].sum())
+    losses = np.log(higher) - np.log(lower)
+    largest = float(np.abs(np.log(law.pmf)).max())
+    loss_error = 2.0 * law.relative_error / (1.0 - law.relative_error) + 6.0 * UNIT * (largest + 1.0)
+    error = law.relative_error + summation_error(law.pmf.size)
+
+    def direction(
+        losses: NDArray[np.float64], masses: NDArray[np.float64], end: float, tail: float
+    ) -> PrivacyLossDistribution:
+        known = tail == 0.0
+        return PrivacyLossDistribution.from_atoms(
+            losses,
+            masses,
+            end if known else 0.0,
+            tails + (0.0 if known else end * (1.0 + 2.0 * error)),
+            relative_error=error,
+            loss_error=loss_error,
+        )
+
+    # P = Z + by has its last atoms beyond those of Z, and P = Z its first ones below those of Z + by.
+    return Directions(
+        direction(losses, higher, ends[0], law.tail_above), direction(-losses, lower, ends[1], law.tail_below)
+    )
 
 
 def negative_binomial(shape: float, p: float, tail: float = DEFAULT_TAIL) -> Directions:

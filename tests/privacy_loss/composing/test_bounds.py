@@ -16,6 +16,7 @@ from dpverify.privacy_loss.composing.bounds import (
     BetweenCurves,
     InfiniteLossCurve,
     LargestLossCurve,
+    NearCurve,
     WorstCurve,
 )
 from dpverify.privacy_loss.joint.joint_loss import largest_loss_within
@@ -169,3 +170,30 @@ def test_the_largest_loss_within_an_epsilon_uses_all_of_it(change: Full | L2Boun
     loss = largest_loss_within(Fraction(epsilon), change)
     largest = LargestLossCurve(Interval(loss, loss), change).epsilon(0.0).upper
     assert float(epsilon) * (1.0 - 1e-12) <= largest <= float(epsilon)
+
+
+class _Line:
+    """The curve delta = 1 - epsilon, known within 1/64."""
+
+    def delta(self, epsilon: float) -> Interval:
+        return Interval(max(0.0, 1.0 - epsilon - 1 / 64), max(0.0, 1.0 - epsilon))
+
+    def epsilon(self, delta: float) -> Interval:
+        return Interval(max(0.0, 1.0 - delta - 1 / 64), max(0.0, 1.0 - delta))
+
+
+def test_a_curve_nearby_is_charged_the_distance_in_both_laws() -> None:
+    curve = NearCurve(_Line(), 0.01, 0.02)
+    for epsilon in (0.0, 0.3, 0.7):
+        charge = 1.0 + math.exp(epsilon)
+        found = curve.delta(epsilon)
+        assert found.upper == pytest.approx(min(1.0, 1.0 - epsilon + 0.01 * charge), rel=1e-12)
+        assert found.lower == pytest.approx(max(1.0 - epsilon - 1 / 64 - 0.02 * charge, 0.0), rel=1e-12)
+        # At a delta, epsilon is a point where the charged curves are on the safe side of it, and not far.
+        at = curve.epsilon(0.5)
+        assert curve.delta(at.upper).upper <= 0.5 <= curve.delta(max(at.upper - 0.02, 0.0)).upper
+        assert curve.delta(at.lower - 1e-9).lower >= 0.5 >= curve.delta(at.lower + 0.02).lower
+    assert NearCurve(_Line(), 0.3).epsilon(0.5).upper == math.inf
+    assert NearCurve(_Line(), 0.3).epsilon(0.5).lower == _Line().epsilon(0.5).lower
+    assert NearCurve(_Line(), 1.0, 1.0).delta(0.0) == Interval(0.0, 1.0)
+    assert NearCurve(_Line(), 0.0).epsilon(0.5) == _Line().epsilon(0.5)

@@ -21,6 +21,8 @@ from dpverify.certificates.pairs import (
     ThreeNBPair,
 )
 from dpverify.guarantee import Interval
+from dpverify.laws import noise
+from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.losses import pairs
 from tests.privacy_loss.exact import decay, truth
 
@@ -175,3 +177,23 @@ def test_products_below_the_floats_have_a_loss_all_the_same(shape: float, p: flo
         assert up.infinite_mass == 0.0
     else:
         assert up.infinite_mass == 1.0
+
+
+@pytest.mark.parametrize("by", [1, 3, 60])
+def test_noise_that_moves_is_listed_with_what_it_leaves_out(by: int) -> None:
+    whole = noise.negative_binomial(2.0, 0.6, 1e-30)
+    for tail, start in ((1e-30, 0), (1e-3, 3)):
+        law = noise.negative_binomial(2.0, 0.6, tail)
+        if start:  # a window that starts where the support does not
+            cut = float(law.pmf[:start].sum()) * (1.0 + 1e-12)
+            law = IntegerLaw(start, law.pmf[start:].copy(), law.relative_error, cut, law.tail_above)
+        up, down = pairs.moved(law, by)
+        for epsilon in (-0.5, 0.0, 1.0, 3.0):
+            lower, higher = np.append(whole.pmf, np.zeros(by)), np.append(np.zeros(by), whole.pmf)
+            for pair, (p, q) in ((up, (higher, lower)), (down, (lower, higher))):
+                true = float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum())
+                found = pair.delta(epsilon)
+                assert found.lower - 1e-14 <= true <= found.upper + 1e-14
+                assert start or by == 60 or found.width < 1e-12
+    with pytest.raises(ValueError, match=r"^by=0 must be an integer in \[1, inf\)\.$"):
+        pairs.moved(law, 0)

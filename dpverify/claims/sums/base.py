@@ -1,0 +1,113 @@
+"""What the twin of a protocol for sums states: the noise's law, the pair of its largest move, error and messages.
+
+**Only the largest move matters.** Where the noise Z has a log-concave law, `P(Z+a = y) / P(Z = y)` rises with y, so
+that the best event of Z + a against Z is {y >= t}, and of Z against Z + a {y <= t}. Both divergences grow with a, at
+every real epsilon: P(Z+a >= t) grows and P(Z >= t) stays, P(Z <= t) stays and P(Z+a <= t) falls. So the pair of a move
+by L dominates that of every change of one user's integer, whatever the others hold. Of other noise all L moves are
+listed.
+
+**Rounding is part of the law.** A real number x between two integers has the law `(1-f) N(floor x) + f N(ceil x)`,
+which is affine between integers: the divergence of two inputs is jointly convex there, and largest at integers.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, TypeVar
+
+from numpy.typing import NDArray
+
+from dpverify.changes import Change
+from dpverify.claims.base import MechanismClaims
+from dpverify.claims.shared.bitsum_pairs import LEFT_OUT, Pairs, noise_tail
+from dpverify.guarantee import CapacityError, PrivacyCurve, ThreatModel
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.window import IntegerLaw
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from dpverify.privacy_loss.losses.pairs import moved
+from protocols.sums.base import SumProtocol
+
+__all__ = ["SumClaims"]
+
+P = TypeVar("P", bound=SumProtocol)
+
+_MOST_MOVES = 64
+
+
+class SumClaims(MechanismClaims[P]):
+    """The twin of a protocol for sums of integers."""
+
+    audited_as = "dpverify.audit.subjects.mechanisms:sum_subject"
+
+    @abstractmethod
+    def noise_law(self, protocol: P, share: float, tail: float) -> IntegerLaw:
+        """Return the law of the noise of a share of the users, in [0, 1]."""
+
+    @abstractmethod
+    def log_concave(self, protocol: P) -> bool:
+        """Return whether that of all users has a log-concave law."""
+
+    @abstractmethod
+    def rmse(self, protocol: P) -> float:
+        """Return the root mean squared error of the sum, of integers, for the worst input; in units of 1."""
+
+    @abstractmethod
+    def messages_per_user(self, protocol: P) -> float:
+        """Return the expected number of messages of a user with the largest integer."""
+
+    @abstractmethod
+    def bytes_per_message(self, protocol: P) -> int:
+        """Return the bytes of a message's content, at least 1."""
+
+    @abstractmethod
+    def estimate_law(self, protocol: P, total: int, participants: int) -> DiscreteLaw:
+        """Return the exact law of the estimate, given the sum of the integers of those who take part."""
+
+    @abstractmethod
+    def watched(self, protocol: P) -> tuple[int, DiscreteLaw, int, float]:
+        """Return a symbol, how often a user with 0 sends it, and the fewest and the most messages of any user."""
+
+    def pairs(self, protocol: P, tail: float = LEFT_OUT) -> Pairs:
+        """Return the pairs of the noise and its move by one user's change, as `every` and `attained`.
+
+        Raises
+        ------
+        CapacityError
+            If there is no noise, or too many moves would have to be listed.
+        """
+        if getattr(protocol, self.noise) == 0.0:
+            raise CapacityError(f"{self.noise}=0.0 must be positive: without noise no loss of {self.name} is finite.")
+        law = self.noise_law(protocol, 1.0, noise_tail(tail))
+        most = protocol.largest
+        if self.log_concave(protocol):
+            pair = tuple(moved(law, most))
+            return Pairs(pair, pair, "attained by one user's change from 0 to the largest; all others' do not matter")
+        if most > _MOST_MOVES:
+            raise CapacityError(
+                f"largest={most} must be at most {_MOST_MOVES} for noise of shape below 1: every move is listed."
+            )
+        moves = [moved(law, by) for by in range(1, most + 1)]
+        every = tuple(tuple(direction) for direction in zip(*moves, strict=True))
+        attained: tuple[PrivacyLossDistribution, ...] = tuple(pair for move in moves for pair in move)
+        return Pairs(every, attained, f"attained by one of {most} moves; all others' integers do not matter")
+
+    def composed(self, protocol: P, changes: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
+        """Return the curve of sums that are seen, with all of their noise, and nothing else."""
+        runs = self.in_full(changes)
+        pairs = self.pairs(protocol, min(LEFT_OUT, 1e-10 * reference_delta / runs))
+        return FamilyComposition(
+            pairs.every, runs, attained=pairs.attained, relative_width=relative_width, reference_delta=reference_delta
+        )
+
+    def infinite_mass(self, protocol: P, threat_model: ThreatModel) -> float:
+        return float(getattr(protocol, self.noise) == 0.0)
+
+    def note(self, protocol: P, threat_model: ThreatModel) -> str:
+        if getattr(protocol, self.noise) == 0.0:
+            return f"{self.noise} = 0: without noise the view tells the sum"
+        return "attained by one user's change from 0 to the largest integer, whatever the others hold"
+
+    def readable_estimate(self, protocol: P, estimates: NDArray[Any]) -> NDArray[Any]:
+        """Return what of estimates an audit reads: themselves."""
+        return estimates

@@ -1,0 +1,117 @@
+"""What is true of `protocols.sums.unary`.
+
+The view is the sum of the integers and the noise, which does not depend on the data: `SumClaims` has its pair. Poisson
+and NB laws are log-concave, the latter for r >= 1. More noise is that of less and independent noise on top, as for bits
+(`dpverify.claims.bitsum.negative_binomial` has the proof), so that more of any parameter is more private.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import ClassVar, TypeVar
+
+from dpverify.changes import Change, Full
+from dpverify.claims.base import Families, MoreUsers
+from dpverify.claims.sums.base import SumClaims
+from dpverify.formulas.contexts import FLOATS
+from dpverify.formulas.protocols import negative_binomial as formulas
+from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.laws import views
+from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.noise import negative_binomial, poisson
+from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
+from protocols.sums.unary import NegativeBinomialSum, PoissonSum, UnarySum
+
+__all__ = ["NegativeBinomialSumClaims", "PoissonSumClaims", "UnarySumClaims"]
+
+S = TypeVar("S", bound=UnarySum)
+
+
+class UnarySumClaims(SumClaims[S]):
+    """The twin of a protocol whose view is one count."""
+
+    more_users = MoreUsers.SAME
+
+    @abstractmethod
+    def variance(self, protocol: S) -> float:
+        """Return the variance of the noise of all users."""
+
+    def curve(
+        self,
+        protocol: S,
+        changes: Change,
+        threat_model: ThreatModel,
+        *,
+        relative_width: float = 1e-6,
+        reference_delta: float = 1e-6,
+    ) -> BestCurve:
+        changes = Full(self.in_full(changes))
+
+        def exact() -> PrivacyCurve:
+            return self.composed(protocol, changes, relative_width, reference_delta)
+
+        return BestCurve(
+            LargestLossCurve(Interval(math.inf, math.inf), changes),
+            lambda: InfiniteLossCurve(self.infinite_mass(protocol, threat_model), changes),
+            exact,
+        )
+
+    def families(self, protocol: S, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
+        pairs = self.pairs(protocol, tail)
+        return ((pairs.every, pairs.attained),)
+
+    def rmse(self, protocol: S) -> float:
+        return math.sqrt(self.variance(protocol))
+
+    def messages_per_user(self, protocol: S) -> float:
+        return protocol.largest + protocol.noise_mean / protocol.users
+
+    def bytes_per_message(self, protocol: S) -> int:
+        return 1
+
+    def estimate_law(self, protocol: S, total: int, participants: int) -> DiscreteLaw:
+        law = views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
+        return DiscreteLaw.from_integer_law(law).image(lambda counts: counts - protocol.noise_mean)
+
+    def watched(self, protocol: S) -> tuple[int, DiscreteLaw, int, float]:
+        share = self.noise_law(protocol, 1.0 / protocol.users, views.TAIL)
+        return 1, DiscreteLaw.from_integer_law(share), 0, math.inf
+
+
+class PoissonSumClaims(UnarySumClaims[PoissonSum]):
+    """The twin of `PoissonSum`."""
+
+    name = "poisson-sum"
+    protocol = PoissonSum
+    noise = "mean"
+    more_private_towards: ClassVar[Mapping[str, float]] = {"mean": math.inf}
+
+    def noise_law(self, protocol: PoissonSum, share: float, tail: float) -> IntegerLaw:
+        return poisson(protocol.mean * share, tail)
+
+    def log_concave(self, protocol: PoissonSum) -> bool:
+        return True
+
+    def variance(self, protocol: PoissonSum) -> float:
+        return protocol.mean
+
+
+class NegativeBinomialSumClaims(UnarySumClaims[NegativeBinomialSum]):
+    """The twin of `NegativeBinomialSum`."""
+
+    name = "nb-sum"
+    protocol = NegativeBinomialSum
+    noise = "p"
+    more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
+
+    def noise_law(self, protocol: NegativeBinomialSum, share: float, tail: float) -> IntegerLaw:
+        return negative_binomial(protocol.shape * share, protocol.p, tail) if share > 0.0 else point_mass(0)
+
+    def log_concave(self, protocol: NegativeBinomialSum) -> bool:
+        return protocol.shape >= 1.0
+
+    def variance(self, protocol: NegativeBinomialSum) -> float:
+        return float(formulas.variance(FLOATS, protocol.p, protocol.shape))

@@ -1,0 +1,101 @@
+"""The pair of the largest move, hunted by changes of integers and of rounded real numbers, in exact rationals."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from dpverify import account
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import CapacityError
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
+
+L, CUT = 3, 40
+P, Q = Fraction(1, 2), 1 - Fraction(1, 2)
+# Laws on [0, CUT], the last one with all the rest, as what cannot be told apart is no less private.
+GEOMETRIC = [Q * P**z for z in range(CUT)] + [P**CUT]
+TWICE = [Q**2 * (z + 1) * P**z for z in range(CUT)]
+TWICE += [1 - sum(TWICE)]
+
+
+def moved(law: list[Fraction], by: int) -> list[Fraction]:
+    shifted = [Fraction(0)] * by + law
+    return [*shifted[:CUT], sum(shifted[CUT:], Fraction(0))]
+
+
+def rounded(law: list[Fraction], x: Fraction) -> list[Fraction]:
+    """The view where others hold 0, and one user a real number."""
+    below = math.floor(x)
+    f = x - below
+    return [(1 - f) * a + f * b for a, b in zip(moved(law, below), moved(law, below + 1), strict=True)]
+
+
+@pytest.mark.parametrize(("protocol", "law"), [
+    (NegativeBinomialSum(5, L, 1.0, 0.5), GEOMETRIC),
+    (NegativeBinomialSum(5, L, 2.0, 0.5), TWICE),
+], ids=["geometric", "shape 2"])  # fmt: skip
+def test_no_change_of_a_real_number_reveals_more_than_the_largest_move(protocol: Any, law: list[Fraction]) -> None:
+    rng, claims = random.Random(21), mechanism_claims_of(protocol)
+    pairs = claims.pairs(protocol).every
+    for _ in range(150):
+        x, y = (Fraction(rng.randrange(7 * L + 1), 7) for _ in range(2))
+        before, after = rounded(law, x), rounded(law, y)
+        for epsilon in (0.0, rng.uniform(-1, 3)):
+            factor = Fraction(math.exp(epsilon))
+            found = sum((max(a - factor * b, Fraction(0)) for a, b in zip(after, before, strict=True)), Fraction(0))
+            assert found <= Fraction(max(pair.delta(epsilon).upper for pair in pairs)) + Fraction(1, 10**15)
+    # And the largest move is attained: one shorter would be too little.
+    for epsilon in (0.0, 0.5, 1.5):
+        factor = Fraction(math.exp(epsilon))
+        found = max(
+            sum((max(a - factor * b, Fraction(0)) for a, b in zip(u, v, strict=True)), Fraction(0))
+            for u, v in ((moved(law, L), moved(law, 0)), (moved(law, 0), moved(law, L)))
+        )
+        assert abs(found - Fraction(max(pair.delta(epsilon).lower for pair in pairs))) < Fraction(1, 10**9)
+
+
+@pytest.mark.parametrize("protocol", [
+    NegativeBinomialSum(4, 4, 0.3, 0.9), SplitAndMix(4, 4, 2**20, 30, 0.9, 0.3),
+], ids=repr)  # fmt: skip
+def test_every_move_is_listed_where_noise_is_not_log_concave(protocol: Any) -> None:
+    # Of a peak at 0 and heavy tails a short move shows as much as a long one at some epsilons.
+    claims = mechanism_claims_of(protocol)
+    law = claims.noise_law(protocol, 1.0, 1e-30)
+    longest = 0
+    for epsilon in np.linspace(0.0, 2.0, 21):
+        shown = []
+        for by in range(1, 5):
+            up = np.append(np.zeros(by), law.pmf) - math.exp(epsilon) * np.append(law.pmf, np.zeros(by))
+            down = np.append(law.pmf, np.zeros(by)) - math.exp(epsilon) * np.append(np.zeros(by), law.pmf)
+            shown.append(max(up[up > 0].sum(), down[down > 0].sum()))
+        found = account(protocol, epsilon=epsilon).delta
+        assert found.lower * (1 - 1e-9) - 1e-15 <= max(shown) <= found.upper + 1e-12
+        longest += int(np.argmax(shown) == 3)
+    assert longest < 21 or protocol.shape == 0.3
+    with pytest.raises(CapacityError, match=r"largest=65 must be at most 64 for noise of shape below 1"):
+        account(NegativeBinomialSum(4, 65, 0.3, 0.9), delta=1e-6)
+
+
+def test_many_sums_and_schedules_compose_and_split_and_mix_is_refused_in_a_sentence() -> None:
+    once, often = PoissonSum(100, 2, 900.0), account(PoissonSum(100, 2, 900.0), instances=9, delta=1e-6)
+    # Nine moves by 2 in noise of 900 are about one by 6, of which the pair is exact.
+    assert abs(often.epsilon.upper / account(PoissonSum(100, 6, 900.0), delta=1e-6).epsilon.upper - 1) < 0.05
+    days = account([(once, 4), (PoissonSum(200, 1, 900.0), 5)], delta=1e-6)
+    assert days.epsilon.upper < often.epsilon.upper
+    with pytest.raises(ValueError, match=r"cannot be composed with others: only the curve of split-and-mix is bounded"):
+        account([(SplitAndMix(100, 2, 2**12, 9, 0.9), 2), (once, 1)], delta=1e-6)
+    with pytest.raises(ValueError, match=r"^squared_change=.* must be omitted: nb-sum"):
+        account(NegativeBinomialSum(9, 2, 4.0, 0.9), instances=3, squared_change=1, delta=1e-6)
+
+
+def test_fewer_honest_users_have_less_noise() -> None:
+    whole, half = (account(PoissonSum(100, 2, 300.0), honest=h, delta=1e-6).epsilon for h in (None, 50))
+    alone = account(PoissonSum(50, 2, 150.0), delta=1e-6).epsilon
+    assert whole.upper < half.lower
+    assert half == alone
+    assert account(PoissonSum(100, 2, 0.0), delta=1e-6).epsilon.lower == math.inf

@@ -1,0 +1,98 @@
+"""What all sums promise, as a suite that each inherits, and randomized rounding."""
+
+from __future__ import annotations
+
+import random
+from fractions import Fraction
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+from protocols.shuffler import shuffle
+from protocols.sums import PoissonSum, SumProtocol, exactly_rounded, rounded
+from tests.samples import assert_law, assert_mean, assert_same_law, assert_variance
+
+
+class SumContract:
+    """Inherit it, set `protocol` to one for 3 to 6 users and a small L, and `variance` to that of its noise."""
+
+    protocol: ClassVar[SumProtocol]
+    variance: ClassVar[float]
+
+    def test_messages_aggregates_and_real_clients_have_one_law(self) -> None:
+        protocol, rng, entropy = self.protocol, np.random.default_rng(11), random.Random(11)
+        for present in (protocol.users, 1):
+            values = np.arange(present) % (protocol.largest + 1)
+            total = int(values.sum())
+            sampled = protocol.sample_view(np.full(20_000, total), rng, participants=present).tolist()
+            sent = [protocol.view(shuffle(protocol.randomize(values, rng), rng)) for _ in range(800)]
+            real = [protocol.view([s for v in values for s in protocol.report(v, entropy)]) for _ in range(800)]
+            assert_same_law(sent, sampled)
+            assert_same_law(real, sampled)
+
+    def test_the_estimate_is_unbiased(self) -> None:
+        protocol = self.protocol
+        for total in (0, protocol.users * protocol.largest):
+            found = protocol.analyze(protocol.sample_view(np.full(100_000, total), np.random.default_rng(12)))
+            assert_mean(found, total, self.variance)
+            assert_variance(found, total, self.variance)
+
+    def test_fewer_users_have_the_same_randomizer(self) -> None:
+        fewer, rng = self.protocol.with_users(2), np.random.default_rng(13)
+        assert_same_law(
+            fewer.sample_view(np.full(20_000, 1), rng).tolist(),
+            self.protocol.sample_view(np.full(20_000, 1), rng, participants=2).tolist(),
+        )
+        assert self.protocol.with_users(self.protocol.users) == self.protocol
+
+    def test_the_generator_determines_everything_and_nobody_may_take_part(self) -> None:
+        values = np.arange(self.protocol.users) % 2
+        first, second = (np.random.default_rng(14) for _ in range(2))
+        assert [self.protocol.run(values, first) for _ in range(5)] == [
+            self.protocol.run(values, second) for _ in range(5)
+        ]
+        assert self.protocol.randomize(np.zeros(0, dtype=int), first).symbols.size == 0
+        assert self.protocol.sample_view(0, first, participants=0) == 0
+
+    def test_what_is_out_of_range_is_refused(self) -> None:
+        protocol, rng = self.protocol, np.random.default_rng(15)
+        for values in ([protocol.largest + 1], [-1], [[0]], [0] * (protocol.users + 1)):
+            with pytest.raises(ValueError, match=r"^values.* must .*\.$"):
+                protocol.randomize(values, rng)
+        with pytest.raises(TypeError, match=r"^values has dtype float64"):
+            protocol.randomize([0.5], rng)
+        with pytest.raises(ValueError, match=r"^totals.* must be in \[0, \d+\)\.$"):
+            protocol.sample_view([protocol.users * protocol.largest + 1], rng)
+        with pytest.raises(ValueError, match=r"^value=-1 must be an integer in \[0, \d+\]\.$"):
+            protocol.report(-1)
+        with pytest.raises(ValueError, match=r"^symbols contains -3, but must only hold .*\.$"):
+            protocol.view([1, -3])
+        with pytest.raises(TypeError, match=r"^view has dtype float64"):
+            protocol.analyze(0.5)
+        with pytest.raises(ValueError, match=r"^view.* must .*\.$"):
+            protocol.analyze([-1])
+
+
+def test_rounding_is_unbiased_and_exact_for_a_real_client() -> None:
+    rng, entropy = np.random.default_rng(16), random.Random(16)
+    law = {7: 0.25, 8: 0.75}
+    assert_law(rounded(np.full(20_000, 3.1), 2.5, rng).tolist(), law)
+    assert_law([exactly_rounded("3.1", "2.5", entropy) for _ in range(4000)], law)
+    assert [exactly_rounded(Fraction(7, 2), 2), rounded(3.5, 2.0, rng).tolist()] == [7, 7]
+    # Not 0.1 as a float, times 10: the fraction that is left over is met exactly.
+    assert {exactly_rounded(0.1, 10, random.Random(seed)) for seed in range(99)} == {1}
+
+
+@pytest.mark.parametrize("value", [-1.0, float("nan"), float("inf"), 2.0**60])
+def test_numbers_that_cannot_be_rounded_are_refused(value: float) -> None:
+    with pytest.raises(ValueError, match=r"^values contains .* must be in \[0, 2\^53 / scale\)\.$"):
+        rounded([1.0, value], 2.0, np.random.default_rng(0))
+    if value < 2.0**60:
+        with pytest.raises(ValueError, match=r"^value=.* must be .*\.$"):
+            exactly_rounded(value, 1)
+
+
+def test_sums_stay_below_what_floats_hold() -> None:
+    with pytest.raises(ValueError, match=r"^largest=1099511627776 times users=8192 must be below 2\^53\.$"):
+        PoissonSum(2**13, 2**40, 1.0)
