@@ -86,6 +86,7 @@ if TYPE_CHECKING:
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
     from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
+    from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
     from dpverify.planning.steps.listed import OpaqueStep
     from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
@@ -134,11 +135,13 @@ __all__ = [
     "ConcentratedDP",
     "DiscreteLaplaceMean",
     "DiscreteLaplacePair",
+    "DiscreteLaplaceStep",
     "GaussianDP",
     "GaussianPair",
     "Guarantee",
     "Histogram",
     "InfeasibleBudgetError",
+    "IntegerStep",
     "Interval",
     "KernelDensityProtocol",
     "LabelRandomizedResponse",
@@ -241,6 +244,7 @@ _HOMES = {
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
     "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
+    "dpverify.planning.steps.integers": ("DiscreteLaplaceStep", "IntegerStep"),
     "dpverify.planning.steps.listed": ("OpaqueStep",),
     "dpverify.planning.steps.step": ("NoisyStep",),
     "dpverify.planning.sweeps.fronts": ("front",),

@@ -13,6 +13,7 @@ const DECIMAL = /^(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)$/;
 const SURROGATE = /\p{Surrogate}/u;
 const PERSON = new Uint8Array(16);
 PERSON.set(new TextEncoder().encode("rappor bloom"));
+const STRINGS = new TextEncoder().encode("dpverify strings");
 
 const crypto = globalThis.crypto ?? (await import("node:crypto")).webcrypto; // Node 18 has it there only
 
@@ -100,6 +101,13 @@ const STEPS = {
   },
 };
 
+/** Return the rest, divided by a modulus, of eight bytes of a digest, lowest byte first. */
+function remainder(digest, begin, modulus) {
+  let rest = 0;
+  for (let i = 7; i >= 0; i--) rest = (rest * 256 + digest[begin + i]) % modulus;
+  return rest;
+}
+
 /** Return the Bloom filter of a string: see `protocols.rappor.bloom.BloomFilter`. */
 function pattern(query, text, cohort) {
   const bytes = new TextEncoder().encode(text);
@@ -112,8 +120,7 @@ function pattern(query, text, cohort) {
       salt.setUint32(8, number / 8, true);
       digest = blake2b(bytes, new Uint8Array(salt.buffer), PERSON);
     }
-    let place = 0;
-    for (let i = 7; i >= 0; i--) place = (place * 256 + digest[8 * (number % 8) + i]) % query.bits;
+    const place = remainder(digest, 8 * (number % 8), query.bits);
     for (let bit = 0; bit < query.bits; bit++) {
       const other = bit ^ place;
       filled[bit] |= 1 ^ ((other | -other) >>> 31);
@@ -130,11 +137,26 @@ function fixed(number) {
   return typeof number === "number" && number >= 0 && number <= 1 ? ofFloat(number) : null;
 }
 
+function textOf(value) {
+  if (typeof value !== "string" || SURROGATE.test(value)) {
+    throw new Refused("value must be a string, without lone surrogates.");
+  }
+  return value.normalize("NFC");
+}
+
+/** Return in which cell a query of strings counts a string: each query hashes in its own way. */
+function cell(query, value) {
+  const bytes = new TextEncoder();
+  const salt = blake2b(bytes.encode(query.name), new Uint8Array(16), STRINGS).subarray(0, 16);
+  return remainder(blake2b(bytes.encode(textOf(value)), salt, STRINGS), 0, query.instances);
+}
+
 /** Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it. */
 function encoded(query, value) {
   const lowest = Number(query.asks === "levels");
   const most = lowest ? query.instances + 1 : query.instances - 1;
-  const answer = typeof value === "boolean" ? Number(value) : value;
+  const held = query.asks === "strings" ? cell(query, value) : value;
+  const answer = typeof held === "boolean" ? Number(held) : held;
   if (!Number.isInteger(answer) || answer < lowest || answer > most) {
     throw new Refused(`value must be an integer in [${lowest}, ${most}].`);
   }
@@ -146,12 +168,7 @@ function encoded(query, value) {
 
 /** Return one answer for each instance, with coordinates as limbs. */
 function checked(query, value) {
-  if (query.kind === "bloom") {
-    if (typeof value !== "string" || SURROGATE.test(value)) {
-      throw new Refused("value must be a string, without lone surrogates.");
-    }
-    return value.normalize("NFC");
-  }
+  if (query.kind === "bloom") return textOf(value);
   if (query.asks) return encoded(query, value);
   const answers = query.instances === 1 ? [value] : value;
   if (!Array.isArray(answers) || answers.length !== query.instances) {

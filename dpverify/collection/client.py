@@ -18,7 +18,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "asked_range", "draws", "encoded", "head", "header", "largest", "read_manifest"]
+__all__ = ["Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest", "read_manifest"]
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -192,7 +192,7 @@ class Client:
             A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
             a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
             to 40 digits as text. For a query that asks for levels it is one from 1 on; where it asks for buckets one
-            from 0 on; for a query of strings a string.
+            from 0 on; where it asks for strings, and for RAPPOR, a string.
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
 
@@ -256,10 +256,7 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     """Return one answer for each instance, with coordinates as integers; Refused without showing any."""
     kind = query["kind"]
     if kind == "bloom":
-        text = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
-        if text is None or text.encode("utf-8", "ignore").decode() != text:
-            raise Refused("value must be a string, without lone surrogates.")
-        return text
+        return _text(value)
     if "asks" in query:
         return encoded(query, value)
     answers = [value] if query["instances"] == 1 else value
@@ -273,14 +270,30 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     return [int(answer) for answer in answers]
 
 
+def _text(value: Any) -> str:
+    text = unicodedata.normalize("NFC", value) if isinstance(value, str) else None
+    if text is None or text.encode("utf-8", "ignore").decode() != text:
+        raise Refused("value must be a string, without lone surrogates.")
+    return text
+
+
+def cell(query: Mapping[str, Any], value: Any) -> int:
+    """Return in which cell a query of strings counts a string: each query hashes in its own way."""
+    person = b"dpverify strings"
+    salt = hashlib.blake2b(query["name"].encode(), person=person).digest()[:16]
+    digest = hashlib.blake2b(_text(value).encode(), salt=salt, person=person).digest()
+    return int.from_bytes(digest[:8], "little") % int(query["instances"])
+
+
 def asked_range(query: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the lowest and the largest answer to a query that asks for levels or buckets."""
+    """Return the lowest and the largest answer to a query that asks for levels or buckets, or the cells of strings."""
     return (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
 
 
 def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
     least, most = asked_range(query)
+    answer = cell(query, answer) if query["asks"] == "strings" else answer
     if not isinstance(answer, int) or not least <= answer <= most:
         raise Refused(f"value must be an integer in [{least}, {most}].")
     return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]

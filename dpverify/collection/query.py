@@ -20,7 +20,7 @@ from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["BITSUMS", "Asked", "Query"]
+__all__ = ["BITSUMS", "ONE_OF", "Asked", "Query"]
 
 
 def _response(users: int, error: float) -> RandomizedResponse:
@@ -35,8 +35,10 @@ BITSUMS: dict[str, Callable[[int, float], Any]] = {
     "poisson": lambda users, error: Poisson(users, error * error),
 }
 """The protocol whose root mean squared error is given, for those that have one parameter."""
-_LEAST = {"bits": 1, "levels": 2, "buckets": 2}
+_LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2}
 """What a query may ask, and how much of it at least."""
+ONE_OF = ("buckets", "strings")
+"""Of these an answer is in one sum, and a change moves two."""
 
 
 @dataclass(frozen=True)
@@ -53,10 +55,10 @@ class Asked:
         At least 1.
     honest : number, optional
         As for `dpverify.account`; kept as their number.
-    asks : {"bits", "levels", "buckets"}
+    asks : {"bits", "levels", "buckets", "strings"}
         Whether an answer is an input for each instance; one of `instances + 1` levels, of each of which but the lowest
-        it is counted whether it is reached; or one of `instances` buckets, of each of which it is counted whether it is
-        the answer. The last two are for protocols of bits.
+        it is counted whether it is reached; one of `instances` buckets, of each of which it is counted whether it is
+        the answer; or a string, which is hashed into one of `instances` cells. All but bits are for protocols of bits.
 
     Raises
     ------
@@ -75,7 +77,7 @@ class Asked:
         check_choice("asks", self.asks, _LEAST)
         if self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
-        check_integer("instances", self.instances, low=2 if self.asks == "buckets" else 1)
+        check_integer("instances", self.instances, low=2 if self.asks in ONE_OF else 1)
         object.__setattr__(self, "honest", self.day().honest)
 
     @property
@@ -94,7 +96,7 @@ def _check_name(name: Any) -> None:
 
 
 def _changed(asks: str, sums: int) -> int:
-    return 2 if asks == "buckets" else sums
+    return 2 if asks in ONE_OF else sums
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,9 @@ class Query:
         each level but the lowest, whether it is reached.
     buckets : int, optional
         One of so many values: how many users have each, and so which is the most frequent. A change moves two counts.
+    strings : int, optional
+        Any string, hashed into one of so many cells, which are counted as buckets are. Strings of one cell are counted
+        together; a second query with another name hashes in another way, and what few users have is told apart by both.
     weight : number
         A query of twice the weight shall have half of the relative error.
     bitsum : {"rr", "poisson"}, optional
@@ -120,7 +125,7 @@ class Query:
     Raises
     ------
     TypeError, ValueError
-        If not exactly one of bits, levels and buckets is given, or an argument is out of range.
+        If not exactly one of bits, levels, buckets and strings is given, or an argument is out of range.
 
     Examples
     --------
@@ -133,6 +138,7 @@ class Query:
     bits: int | None = None
     levels: int | None = None
     buckets: int | None = None
+    strings: int | None = None
     weight: Number = 1
     bitsum: str | None = None
 
@@ -149,7 +155,7 @@ class Query:
 
     @property
     def kind(self) -> str:
-        """Which of `bits`, `levels` and `buckets` it is."""
+        """Which of `bits`, `levels`, `buckets` and `strings` it is."""
         return next(kind for kind in _LEAST if getattr(self, kind) is not None)
 
     @property
@@ -181,5 +187,5 @@ class Query:
         claims: Any = mechanism_claims_of(protocol)
         if claims.messages_range(protocol) == (1, 1):
             return float(self.sums)
-        ones = 1.0 / self.sums if self.kind == "buckets" else 1.0
+        ones = 1.0 / self.sums if self.kind in ONE_OF else 1.0
         return self.sums * float(claims.messages_per_user(protocol, ones)) * max(1, (self.sums - 1).bit_length())

@@ -55,7 +55,7 @@ class Rehearsed(Plain):
     query : str
         Its name.
     of : str
-        What it asks: bits, levels or buckets.
+        What it asks: bits, levels, buckets or strings.
     intervals, covered : int
         How many there were, and how many have the truth.
     rmse : float
@@ -125,7 +125,7 @@ def rehearse(
     Parameters
     ----------
     plan : Manifest
-        Whose queries are of bits, levels or buckets.
+        Whose queries are of bits, levels, buckets or strings.
     folder : Path
         Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
         whose files stay. Days may be more, or fewer, and the confidence and the workers others.
@@ -138,7 +138,7 @@ def rehearse(
         How many.
     held : mapping of str to array_like, optional
         By query, the share of users with each answer: of bits, the share of ones of each. When omitted i/(k + 1) of the
-        users have the i-th of k bits, levels are held alike, and buckets by Zipf's law.
+        users have the i-th of k bits, levels are held alike, and buckets and cells of strings by Zipf's law.
     confidence : float
         Of the intervals.
     seed : int
@@ -163,7 +163,9 @@ def rehearse(
     asked = [asked_in(query) for query in queries]
     for each in asked:
         if not isinstance(each.protocol, (BitsumProtocol, BucketSums)):
-            raise TypeError(f"plan must have queries of bits, levels or buckets, and {each.name!r} is another.")
+            raise TypeError(
+                f"plan must have queries of bits, levels, buckets or strings, and {each.name!r} is another."
+            )
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
     check_integer("days", days, low=1)
     check_integer("workers", workers, low=1)
@@ -250,7 +252,7 @@ def _held(query: Mapping[str, Any], shares: NDArray[np.float64], users: int) -> 
         counts[-1] += users - counts.sum()
         if query["kind"] == "buckets":
             return [counts] * int(query["instances"])
-        ones = counts if query["asks"] == "buckets" else users - np.cumsum(counts)[:-1]
+        ones = users - np.cumsum(counts)[:-1] if query["asks"] == "levels" else counts
     else:
         ones = np.rint(users * shares).astype(np.int64)
     return [np.array([users - one, one]) for one in ones]

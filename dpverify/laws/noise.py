@@ -6,18 +6,34 @@ ValueError for an argument out of range, CapacityError where the window would ne
 
 from __future__ import annotations
 
+import itertools
 import math
+import operator
 from typing import Any
 
 import numpy as np
 from flint import arb, ctx
 from numpy.typing import NDArray
 
+from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError
-from dpverify.laws.window import DEFAULT_MAX_ATOMS, DEFAULT_TAIL, EXACT, IntegerLaw, UnimodalPmf, point_mass, window
+from dpverify.laws.window import (
+    DEFAULT_MAX_ATOMS,
+    DEFAULT_TAIL,
+    EXACT,
+    SMALLEST_TAIL,
+    IntegerLaw,
+    UnimodalPmf,
+    check_atoms,
+    check_window,
+    point_mass,
+    window,
+)
+from dpverify.rounding import UNIT
+from dpverify.search import least_integer
 from protocols.validation import check_integer, check_probability, check_real
 
-__all__ = ["binomial", "discrete_gaussian", "discrete_laplace", "negative_binomial", "poisson"]
+__all__ = ["binomial", "discrete_gaussian", "discrete_laplace", "negative_binomial", "poisson", "skellam"]
 
 _BITS = 128
 
@@ -126,10 +142,13 @@ def _theta(t: arb) -> arb:
     return 1 + 2 * series + (2 * rest).union(arb(0))
 
 
-def discrete_gaussian(sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS) -> IntegerLaw:
+def discrete_gaussian(
+    sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS, beyond: int = 0
+) -> IntegerLaw:
     """Return the discrete Gaussian law, pmf proportional to `e^(-z^2 / (2 sigma^2))` on all integers.
 
-    Sigma, in [2^-26, 2^26], is the standard deviation unless it is small.
+    Sigma, in [2^-26, 2^26], is the standard deviation unless it is small. So many atoms beyond either end are listed,
+    too.
     """
     sigma = check_real("sigma", sigma, low=2.0**-26, high=2.0**26)
     with ctx.workprec(_BITS):
@@ -152,4 +171,38 @@ def discrete_gaussian(sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: in
             largest_ratio_above=ratio,
             mode=0,
         )
-        return window(f"discrete_gaussian(sigma={sigma!r})", f, tail, max_atoms, mirrored=True)
+        return window(f"discrete_gaussian(sigma={sigma!r})", f, tail, max_atoms, mirrored=True, beyond=beyond)
+
+
+def skellam(
+    sigma: float, tail: float = DEFAULT_TAIL, *, max_atoms: int = DEFAULT_MAX_ATOMS, beyond: int = 0
+) -> IntegerLaw:
+    """Return the law of the difference of two Poisson numbers of mean sigma^2 / 2, pmf `e^-v I_z(v)`, v = sigma^2.
+
+    Sigma, in [2^-26, 2^26], is the standard deviation. So many atoms beyond either end are listed, too. The ratios
+    `r_k = f(k+1)/f(k)` come down from the last one by `r_(k-1) = 1 / (2k/v + r_k)`, in which errors shrink.
+    """
+    sigma = check_real("sigma", sigma, low=2.0**-26, high=2.0**26)
+    check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
+    name, variance = f"skellam(sigma={sigma!r})", sigma * sigma
+
+    def log_tail(k: int) -> float:
+        """Return Chernoff's bound on ln P(Z >= k): `v (cosh t - 1) - t k` at its best t."""
+        tilt = math.asinh(k / variance)
+        return 2.0 * variance * math.sinh(0.5 * tilt) ** 2 - tilt * k
+
+    end = least_integer(lambda k: log_tail(k) <= math.log(tail) - 1e-6, 0, 2**62)
+    stop = end + beyond
+    check_window(name, 2 * stop - 1, stop, max_atoms, tail)
+    with ctx.workprec(_BITS):
+        v, tilt = arb(sigma) ** 2, arb(math.asinh(stop / variance))
+        ratios = [v.bessel_i(arb(stop), scaled=True) / v.bessel_i(arb(stop - 1), scaled=True)]
+        for k in range(stop - 1, 0, -1):
+            ratios.append(1 / (2 * k / v + ratios[-1]))
+        masses = list(itertools.accumulate(reversed(ratios), operator.mul, initial=v.bessel_i(arb(0), scaled=True)))
+        # Ratios fall: a geometric series bounds what is left, and Chernoff's bound where that is of no use.
+        above = min(upper_float(masses[-1] / (1 - ratios[0])), upper_float((v * (tilt.cosh() - 1) - tilt * stop).exp()))
+        pmf = np.array([float(mass) for mass in masses[:-1]])
+        error = upper_float(arb(masses[-2].rad()) / masses[-2])  # relative radii grow with k
+    check_atoms(name, float(pmf[-1]), tail)
+    return IntegerLaw(1 - stop, np.concatenate((pmf[:0:-1], pmf)), error + 2.0 * UNIT, above, above)

@@ -29,6 +29,8 @@ __all__ = [
     "SMALLEST_TAIL",
     "IntegerLaw",
     "UnimodalPmf",
+    "check_atoms",
+    "check_window",
     "point_mass",
     "window",
 ]
@@ -169,7 +171,17 @@ def _reach(mass: Callable[[int], arb], ratio: Callable[[int], arb], tail: float)
     return 1 + largest_integer(lambda d: not mass(d) <= tail, guess, -1, _FARTHEST)
 
 
-def _check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
+def check_atoms(name: str, least: float, tail: float) -> None:
+    """Raise CapacityError where the least probability of a window has lost digits."""
+    if least < _SMALLEST_ATOM:
+        raise CapacityError(
+            f"probabilities below {_SMALLEST_ATOM:g} are needed, where floats lose digits; "
+            f"{name} needs a larger tail than {tail!r}."
+        )
+
+
+def check_window(name: str, atoms: int, stop: int, max_atoms: int, tail: float) -> None:
+    """Raise CapacityError where a window has too many atoms, or ends beyond what floats tell apart."""
     if atoms > max_atoms:
         raise CapacityError(
             f"a law of {atoms} atoms is needed, but at most {max_atoms} are computed; "
@@ -202,24 +214,26 @@ def _anchored(f: UnimodalPmf, start: int, stop: int) -> tuple[NDArray[np.float64
     return table.reshape(-1)[:atoms].copy(), upper_float(relative_error)
 
 
-def window(name: str, f: UnimodalPmf, tail: float, max_atoms: int, *, mirrored: bool = False) -> IntegerLaw:
-    """Return the smallest window of f, or of its even extension, whose tails are proved to be at most `tail`."""
+def window(
+    name: str, f: UnimodalPmf, tail: float, max_atoms: int, *, mirrored: bool = False, beyond: int = 0
+) -> IntegerLaw:
+    """Return the smallest window of f, or of its even extension, whose tails are proved to be at most `tail`.
+
+    So many atoms `beyond` its upper end, and the lower one if mirrored, are listed as well.
+    """
     check_real("tail", tail, low=SMALLEST_TAIL, high=0.5)
     check_integer("max_atoms", max_atoms, low=1)
     after, start = f.mode + 1, 0
     stop = after + _reach(lambda d: f.mass_from(after + d), lambda d: f.largest_ratio_above(arb(after + d)), tail)
+    stop += beyond
     if not mirrored:
         below = _reach(
             lambda d: f.mass_below(f.mode - d), lambda d: f.backwards(f.mode - d) if d < f.mode else arb(0), tail
         )
         start = max(0, f.mode - below)
-    _check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
+    check_window(name, 2 * stop - 1 if mirrored else stop - start, stop, max_atoms, tail)
     pmf, relative_error = _anchored(f, start, stop)
-    if min(pmf[0], pmf[-1]) < _SMALLEST_ATOM:
-        raise CapacityError(
-            f"probabilities below {_SMALLEST_ATOM:g} are needed, where floats lose digits; "
-            f"{name} needs a larger tail than {tail!r}."
-        )
+    check_atoms(name, float(min(pmf[0], pmf[-1])), tail)
     above = upper_float(f.mass_from(stop))
     if mirrored:
         return IntegerLaw(1 - stop, np.concatenate((pmf[:0:-1], pmf)), relative_error, above, above)

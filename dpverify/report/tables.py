@@ -229,7 +229,7 @@ def steps_table(result: StepsResult) -> RenderableType:
         *([Text("...")] if len(steps.parts) > _MOST_STEPS else []),
         _point(result),
         Text(f"At most: {reading([result.guarantee])}."),
-        *(Text(f"Sampling: {note}.") for note in result.notes),
+        *(Text(f"Note: {note}.") for note in result.notes),
     )
 
 

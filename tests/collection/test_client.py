@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
 import dpverify
 from dpverify.audit.clients.vectors import wrong
 from dpverify.audit.running.target import Target
 from dpverify.audit.subjects.bitsum import Implementation
-from dpverify.collection.client import Client, Refused, draws, header, largest
+from dpverify.collection.client import Client, Refused, cell, draws, header, largest
 from dpverify.collection.manifest import manifest
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
@@ -118,7 +119,7 @@ def test_uploads_are_as_long_as_the_query_says_whatever_is_held(name: str) -> No
     begin, size = header(plan.hash, 0, largest(query))
     for drawn in (b"\0", b"\xff"):  # the least and the most that can be drawn
         client = Client(plan.data, plan.hash)
-        held = {"bloom": "x", "vector": ["1"] * 5}.get(query["kind"], 1)
+        held = {"bloom": "x", "vector": ["1"] * 5}.get(query["kind"], "x" if name == "strings" else 1)
         single = query["instances"] == 1 or query["kind"] == "bloom" or "asks" in query
         held = held if single else [held] * query["instances"]
         upload = client.upload(name, held, entropy=16 * draws(query) * drawn)
@@ -146,6 +147,14 @@ def test_no_refusal_shows_what_is_held(name: str) -> None:
             assert "secret" not in shown
             assert "999" not in shown
             error = error.__cause__ or error.__context__
+
+
+def test_strings_are_spread_evenly_and_by_each_query_in_another_way() -> None:
+    texts = [f"word {number}" for number in range(4_000)]
+    cells = [[cell({"name": name, "instances": 5}, text) for text in texts] for name in ("a", "b")]
+    joint = np.histogram2d(*cells, bins=5)[0]
+    assert stats.chisquare(joint.ravel()).pvalue > 1e-6  # 25 pairs of cells: alike often
+    assert cell({"name": "a", "instances": 5}, "e\u0301") == cell({"name": "a", "instances": 5}, "\u00e9")
 
 
 def test_each_query_is_answered_once_and_a_restored_client_knows() -> None:

@@ -74,6 +74,8 @@ def test_a_bitsum_errs_as_much_as_it_is_asked_to(name: str, error: float) -> Non
 
 def test_the_bitsum_is_the_one_of_which_less_is_uploaded() -> None:
     words = Query("words", buckets=1024)
+    texts = Query("words", strings=1024)
+    assert (texts.sums, texts.changed, texts.chosen(10**6, 30.0)) == (1024, 2, words.chosen(10**6, 30.0))
     # Ten bits name the bucket of a message: one hundred thousand noise messages among a million users are few.
     assert words.upload(Poisson(10**6, 1e3)) == pytest.approx(1024 * (1 / 1024 + 1e-3) * 10)
     assert words.upload(RandomizedResponse(10**6, 0.1)) == 1024
@@ -91,7 +93,7 @@ def test_more_than_randomized_response_can_err_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "argument"),
     [
-        ({}, "bits, levels, buckets"),
+        ({}, "bits, levels, buckets, strings"),
         ({"bits": 2, "levels": 3}, "exactly one"),
         ({"bits": 0}, "bits"),
         ({"levels": 1}, "levels"),

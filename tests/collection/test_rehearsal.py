@@ -28,6 +28,7 @@ def plan() -> Manifest:
             Asked("bits", RandomizedResponse(USERS, 0.1), 3, 1_700),
             Asked("rating", Poisson(USERS, 300.0), 4, 1_700, "levels"),
             Asked("words", RandomizedResponse(USERS, 0.2), 5, 1_700, "buckets"),
+            Asked("texts", RandomizedResponse(USERS, 0.2), 3, 1_700, "strings"),
             Asked("version", Histogram(Poisson(USERS, 900.0, estimate="under"), 3), 1, 1_700),
         ],
         delta="1e-6",
@@ -115,7 +116,7 @@ def test_intervals_have_the_truth_and_cheats_move_it(tmp_path: Path) -> None:
         assert row.alarms == 0
         assert row.rmse < row.width
     moved = rehearse(plan(), tmp_path / "moved", cheats=0.1)
-    bits, rating, words, version = moved.queries
+    bits, rating, words, _, version = moved.queries
     assert bits.covered < bits.intervals
     assert bits.rmse == pytest.approx(200 / 0.8, rel=0.2)
     assert {row.query for row in (rating, words, version) if row.alarms} >= {"words"}

@@ -35,6 +35,7 @@ QUERIES: dict[str, tuple[Any, ...]] = {
     "labels": (LabelRandomizedResponse(6, 1.0), 1),
     "levels": (RandomizedResponse(2_000, 0.1), 4, None, "levels"),
     "buckets": (Poisson(2_000, 400.0), 6, None, "buckets"),
+    "strings": (RandomizedResponse(2_000, 0.1), 7, None, "strings"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 

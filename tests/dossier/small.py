@@ -5,8 +5,10 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import pytest
+
+from dpverify.dossier import gather
 from dpverify.dossier.contents import Dossier
-from dpverify.dossier.gather import full_report
 
 HOSTILE = (
     """</title></script><script>alert(1)</script><img src=x onerror=alert()> & 'quoted' {{ 7 * 6 }} \u202e\ud800"""
@@ -34,16 +36,27 @@ def audit(**changed: Any) -> dict[str, Any]:
 
 @functools.cache
 def small(squared_change: str | None = None) -> Dossier:
-    """Return a report on sixty users, under a hostile title."""
-    return full_report(
-        ("1", "1e-4"),
-        users=60,
-        instances=2,
-        squared_change=squared_change,
-        bitsum="rr",
-        title=HOSTILE,
-        audit=audit(),
-    )
+    """Return a report on sixty users, under a hostile title: with three points of each curve of errors.
+
+    What no joint change changes is that of the report without one.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        if squared_change is None:
+            patch.setattr(gather, "_SHARES", ("1/3", "1", "3"))
+            patch.setattr(gather, "_EPSILONS", ("1/2", "1", "2"))
+        else:
+            known = small()
+            patch.setattr(gather, "_errors", lambda *_: (known.by_users, known.by_epsilon))
+            patch.setattr(gather, "_crowd", lambda *_: known.crowd)
+        return gather.full_report(
+            ("1", "1e-4"),
+            users=60,
+            instances=2,
+            squared_change=squared_change,
+            bitsum="rr",
+            title=HOSTILE,
+            audit=audit(),
+        )
 
 
 @functools.cache

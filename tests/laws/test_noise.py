@@ -12,7 +12,7 @@ from flint import arb, ctx
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dpverify.laws.noise import binomial, discrete_gaussian, discrete_laplace, negative_binomial, poisson
+from dpverify.laws.noise import binomial, discrete_gaussian, discrete_laplace, negative_binomial, poisson, skellam
 from dpverify.laws.window import IntegerLaw
 
 BITS = 300
@@ -179,6 +179,39 @@ def test_wide_discrete_gaussian_is_normalised_by_poisson_summation():
 
 
 @pytest.mark.parametrize(
+    ("sigma", "tail", "beyond"), [(0.001, 1e-3, 0), (0.3, 1e-60, 3), (3.0, 1e-12, 0), (3.0, 0.4, 5), (40.0, 1e-200, 2)]
+)
+def test_skellam_has_the_proved_accuracy(sigma, tail, beyond):
+    law = skellam(sigma, tail, beyond=beyond)
+    assert law.start == 1 - law.stop
+    v, far = arb(sigma) ** 2, law.stop + 40
+    truth = {far + 1: v.bessel_i(arb(far + 1), scaled=True), far: v.bessel_i(arb(far), scaled=True)}
+    for k in range(far, 0, -1):
+        truth[k - 1] = truth[k + 1] + 2 * k / v * truth[k]
+    assert truth[0].overlaps(v.bessel_i(arb(0), scaled=True))
+    outside = sum((truth[k] for k in range(law.stop, far)), arb(0))
+    check(law, tail, lambda z: truth[abs(z)], lambda _: outside, lambda _: outside, lowest=None)
+    narrow = skellam(sigma, tail)
+    assert narrow.stop + beyond == law.stop
+    if narrow.stop > 1:  # Chernoff's bound, and not much more
+        assert sum((truth[k] for k in range(narrow.stop - 1, far)), arb(0)) > 1e-3 * tail
+
+
+def test_skellam_is_the_difference_of_two_poisson_numbers():
+    law, one = skellam(3.0, 1e-30), poisson(4.5, 1e-40)
+    padded = np.append(np.zeros(one.start), one.pmf)
+    for z, mass in zip(law.support[law.support >= 0][:20].tolist(), law.pmf[law.support >= 0][:20], strict=True):
+        assert abs(float(padded[z:] @ padded[: padded.size - z]) / mass - 1.0) < 1e-13
+
+
+def test_a_discrete_gaussian_is_listed_beyond_its_window():
+    law, wider = discrete_gaussian(3.0, 1e-20), discrete_gaussian(3.0, 1e-20, beyond=4)
+    assert wider.stop == law.stop + 4 == 1 - wider.start
+    assert (wider.pmf[4:-4] == law.pmf).all()
+    assert wider.tail_above < law.tail_above
+
+
+@pytest.mark.parametrize(
     "law",
     [binomial(0, 0.3), binomial(5, 0.0), binomial(7, 1.0), negative_binomial(2.0, 0.0), poisson(0.0)],
 )
@@ -198,6 +231,7 @@ def test_degenerate_laws_are_point_masses(law):
         (lambda: poisson(math.inf), r"mean=inf must be"),
         (lambda: discrete_laplace(1e-300), r"epsilon=1e-300 must be"),
         (lambda: discrete_gaussian(1e-30), r"sigma=1e-30 must be"),
+        (lambda: skellam(0.0), r"sigma=0.0 must be"),
     ],
 )
 def test_bad_arguments_are_named(call, message):

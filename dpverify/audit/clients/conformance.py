@@ -22,7 +22,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
-from dpverify.collection.client import asked_range, encoded, largest
+from dpverify.collection.client import asked_range, cell, encoded, largest
 from dpverify.collection.tables import probabilities
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.laws.discrete import DiscreteLaw
@@ -35,6 +35,8 @@ _USERS = 2
 """How many users answer in a run: whether they share randomness."""
 _FIELDS = 64
 """How many fields of an upload are looked at, from either end."""
+_STRINGS = 1_000
+"""Of so many strings those in the lowest and the largest cell are answers."""
 _VECTORS = 200
 _TIMED = 20_000
 """Users whose uploads are timed, at most."""
@@ -151,6 +153,9 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
     if "asks" in query:
         least, most = asked_range(query)
         ends, between = [least, most], (least + most) // 2
+    if query.get("asks") == "strings":
+        by_cell = {cell(query, text): text for text in map(str, range(_STRINGS))}
+        ends, between = [by_cell[min(by_cell)], by_cell[max(by_cell)]], ""
     if query["instances"] == 1 or "asks" in query:
         found = {"the lowest answer": ends[0], "the largest answer": ends[1]}
         return found if between in ends else {**found, "an answer between": between}

@@ -30,7 +30,7 @@ def entropy(query: Mapping[str, Any], rng: random.Random) -> bytes:
 def value(query: Mapping[str, Any], rng: random.Random) -> Any:
     """Return what a user may hold."""
     kind = query["kind"]
-    if kind == "bloom":
+    if kind == "bloom" or query.get("asks") == "strings":
         return rng.choice(TEXTS)
     if "asks" in query:
         return rng.randint(*asked_range(query))
@@ -48,7 +48,7 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
 
 def wrong(query: Mapping[str, Any]) -> list[Any]:
     """Return what no user may hold."""
-    if query["kind"] == "bloom":
+    if query["kind"] == "bloom" or query.get("asks") == "strings":
         return [7, None, "secret\ud800"]
     if "asks" in query:
         least, most = asked_range(query)

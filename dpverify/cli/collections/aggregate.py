@@ -37,6 +37,12 @@ def aggregate(
     ledger: Annotated[
         Path | None, typer.Option("--ledger", help="What is spent is written here first: see `dpverify spent`.")
     ] = None,
+    candidates: Annotated[
+        Path | None,
+        typer.Option(
+            "--candidates", help="A file with a string in each line, to be named beside the cells of strings."
+        ),
+    ] = None,
     sums: Annotated[
         Path | None, typer.Option("--sums", help="Write what was counted, to be added elsewhere, and tell nothing.")
     ] = None,
@@ -53,17 +59,19 @@ def aggregate(
     from dpverify.spending.ledger import PrivacyLedger
     from protocols.validation import check_file
 
-    for path in (manifest, *(path for path in files if not path.is_dir())):
+    texts = [] if candidates is None else [candidates]
+    for path in (manifest, *texts, *(path for path in files if not path.is_dir())):
         check_file("path", path, "a file of a collection")
     if sums is not None:
-        written.check_path(sums, "--sums", (".json",), read=[manifest, *files])
+        written.check_path(sums, "--sums", (".json",), read=[manifest, *texts, *files])
     plan = Manifest(manifest.read_bytes())
     found = Reader(plan.data, plan.hash).files(files, users)
     if sums is not None:
         written.write_text(found.to_json(), sums)
         return
     paid_from = None if ledger is None else PrivacyLedger(ledger)
-    made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from)
+    known = [line for path in texts for line in path.read_text(encoding="utf-8").splitlines()]
+    made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known)
     print_result(made)
     if made.alarms:
         raise typer.Exit(1)

@@ -6,8 +6,8 @@ What is spent is written to a ledger before anything of the batch is looked at.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
 from dpverify.collection.analysis.sums import Sums
 from dpverify.collection.batches import per_user
+from dpverify.collection.client import cell
 from dpverify.collection.manifest import Manifest, asked_in
-from dpverify.collection.query import Asked
+from dpverify.collection.query import ONE_OF, Asked
 from dpverify.collection.recipes import randomizers
 from dpverify.guarantee import ThreatModel
 from dpverify.shown import Drawn, Plain
@@ -39,17 +40,19 @@ class Estimate(Plain):
     query : str
         Its name.
     of : str
-        "bits", "levels" or "buckets".
+        "bits", "levels", "buckets" or "strings".
     instance, bucket : int or None
-        Of which run, and of which bucket; None of a mean over all levels.
+        Of which run, and of which bucket or cell; None of a mean over all levels.
     value : float
         Unbiased: a number of users, or a mean of levels.
     low, high : float
         The ends of the interval, in [0, users] or from the lowest level to the highest. Low is above high where the
         batch contradicts every sum.
+    strings : tuple of str
+        The candidates that are counted in this cell, together with all other strings of it.
     """
 
-    plain_as: ClassVar[str] = "query of instance bucket value low high"
+    plain_as: ClassVar[str] = "query of instance bucket value low high strings"
 
     query: str
     of: str
@@ -58,6 +61,7 @@ class Estimate(Plain):
     value: float
     low: float
     high: float
+    strings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +93,7 @@ class Aggregate(Drawn):
     users : dict of str to int
         By query.
     confidence : float
-        Of each interval of bits and levels; of those of a query's buckets all together.
+        Of each interval of bits and levels; of those of a query's buckets or cells all together.
     estimates : tuple of Estimate
         By query, in the manifest's order.
     alarms : tuple of Alarm
@@ -114,16 +118,46 @@ class Aggregate(Drawn):
 
     def most_frequent(self, query: str) -> tuple[Estimate, tuple[int, ...]]:
         """Return the most frequent bucket by its estimate, and all that may be it by the intervals of all together."""
-        rows = [row for row in self.estimates if row.query == query and row.of == "buckets"]
-        if not rows:
-            raise ValueError(f"query={query!r} must be one of buckets here.")
+        rows = self._one_of(query, "buckets", "strings")
         least = max(row.low for row in rows)
         return max(rows, key=lambda row: row.value), tuple(int(row.bucket or 0) for row in rows if row.high >= least)
+
+    def string(self, text: str, queries: Sequence[str]) -> Estimate:
+        """Return the cell that says most about a string: that with the least upper end, of some queries of strings.
+
+        Parameters
+        ----------
+        text : str
+            Any.
+        queries : sequence of str
+            The names of those that asked for the same, each of which hashes in its own way: what a cell has of other
+            strings is different in each.
+
+        Returns
+        -------
+        Estimate
+            How many users have the string is at most `high`, with the confidence 1 - r (1 - `confidence`) for all
+            strings together, r the number of queries; at least 0, and `value` counts the others of its cell, too.
+        """
+        found = []
+        for query in queries:
+            rows = self._one_of(query, "strings")
+            place = cell({"name": query, "instances": len(rows)}, text)
+            found.append(replace(rows[place], low=0.0, strings=(text,)))
+        if not found:
+            raise ValueError(f"queries={queries!r} must be names of queries, at least one.")
+        return min(found, key=lambda row: row.high)
+
+    def _one_of(self, query: str, *kinds: str) -> list[Estimate]:
+        rows = [row for row in self.estimates if row.query == query and row.of in kinds]
+        if not rows:
+            raise ValueError(f"query={query!r} must be one of {' or '.join(kinds)} here.")
+        return rows
 
 
 @dataclass(frozen=True)
 class _Counted:
-    """A query's counts, as numbers of inputs with noise: of shape (runs, buckets), or (runs, 1)."""
+    """A query's counts, as numbers of inputs with noise: of shape (runs, buckets or cells), or (runs, 1)."""
 
     asked: Asked
     users: int
@@ -151,6 +185,7 @@ def aggregate(
     confidence: float = 0.95,
     level: float = 1e-6,
     ledger: PrivacyLedger | None = None,
+    candidates: Sequence[str] = (),
 ) -> Aggregate:
     """Return what sums say, after it was paid for.
 
@@ -159,8 +194,8 @@ def aggregate(
     plan : Manifest
         Whose queries were asked.
     sums : Sums
-        All that came in for the queries that are told: those of bits, levels and buckets. Of each query one batch, for
-        in two the same users may have answered; of sums without files it is taken to be so.
+        All that came in for the queries that are told: those of bits, levels, buckets and strings. Of each query one
+        batch, for in two the same users may have answered; of sums without files it is taken to be so.
     confidence : float
         In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
     level : float
@@ -168,6 +203,8 @@ def aggregate(
     ledger : PrivacyLedger, optional
         Where all queries are spent before anything else is done, unless the same sums of the same batches were paid for
         before. Sums without files are always paid for: another day may have counted the same.
+    candidates : sequence of str
+        Strings to be named beside the cells in which they are counted.
 
     Returns
     -------
@@ -196,6 +233,7 @@ def aggregate(
     for each in found:
         rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
         alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
+    rows = _named(rows, found, candidates)
     users = {each.asked.name: each.users for each in found}
     return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
 
@@ -219,7 +257,7 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
         counts = users[0] - counts
-    return _Counted(asked, int(users[0]), counts.T if asked.asks == "buckets" else counts, needed, strange)
+    return _Counted(asked, int(users[0]), counts.T if asked.asks in ONE_OF else counts, needed, strange)
 
 
 def _kept(level: float, charged: Fraction, each: _Counted) -> float:
@@ -244,17 +282,28 @@ def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
     return spent.epsilon.upper
 
 
+def _named(rows: list[Estimate], found: list[_Counted], candidates: Sequence[str]) -> list[Estimate]:
+    """Return estimates with the candidates of each cell."""
+    cells: dict[tuple[str, int | None], list[str]] = {}
+    for each in found:
+        if each.of == "strings":
+            query = {"name": each.asked.name, "instances": each.asked.instances}
+            for text in dict.fromkeys(candidates):
+                cells.setdefault((each.asked.name, cell(query, text)), []).append(text)
+    return [replace(row, strings=tuple(cells.get((row.query, row.bucket), ()))) for row in rows]
+
+
 def _estimates(each: _Counted, side: float) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
-        ends = (tails.law.estimate(count), *tails.interval(count))
-        return [Estimate(name, each.of, None, None, *(1.0 + end / each.users for end in ends))]
+        value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))
+        return [Estimate(name, each.of, None, None, value, low, high)]
     tails, known, rows = Tails(each.law(), side / each.counts.shape[1]), dict[int, tuple[float, int, int]](), []
     for (run, bucket), count in zip(np.ndindex(each.counts.shape), each.counts.ravel().tolist(), strict=True):
         if count not in known:
             known[count] = (tails.law.estimate(count), *tails.interval(count))
-        rows.append(Estimate(name, each.of, run, bucket if each.of == "buckets" else None, *known[count]))
+        rows.append(Estimate(name, each.of, run, bucket if each.of in ONE_OF else None, *known[count]))
     return rows
 
 
@@ -271,11 +320,11 @@ def _alarms(each: _Counted, side: float) -> list[str]:
             f"{outside.size:,} of {each.counts.size:,} counts, such as {outside[0]:,}, are outside of "
             f"[{low:,}, {high:,}], where every true sum leaves them."
         )
-    if each.of == "buckets":  # every user is in one, so that all sums together are known
+    if each.of in ONE_OF:  # every user is in one, so that all sums together are known
         low, high = Tails(each.law(each.counts.shape[1]), side).between(each.users)
         for total in each.counts.sum(axis=1):
             if not low <= total <= high:
                 found.append(
-                    f"all buckets together have {total:,}, but {each.users:,} users leave [{low:,}, {high:,}]."
+                    f"all {each.of} together have {total:,}, but {each.users:,} users leave [{low:,}, {high:,}]."
                 )
     return found

@@ -11,7 +11,8 @@ from dpverify.guarantee import Adjacency, Interval, Number, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
 from dpverify.planning.steps.events import is_event, steps_of_event
-from dpverify.planning.steps.listed import DiscreteLaplaceStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
+from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
@@ -19,7 +20,7 @@ __all__ = ["StepsResult", "account_steps", "steps_of"]
 
 _NAME = "noisy steps"
 _PROFILE_WIDTH = 1e-3
-_STEPS = (NoisyStep, OpaqueStep, DiscreteLaplaceStep, ResponseStep)
+_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, ResponseStep)
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None =
     Parameters
     ----------
     given : object
-        A `NoisyStep`, `OpaqueStep` or event of dp-accounting, or a list of them, each alone or as (step, instances).
+        A `NoisyStep`, another step or an event of dp-accounting, or a list of them, each alone or as (step, instances).
     instances : int
         How often that is done.
     adjacency : Adjacency or str, optional

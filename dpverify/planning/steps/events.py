@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from dpverify.planning.steps.listed import DiscreteLaplaceStep, ResponseStep
+from dpverify.planning.steps.integers import DiscreteLaplaceStep
+from dpverify.planning.steps.listed import ResponseStep
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step
 
 __all__ = ["is_event", "steps_of_event"]

@@ -1,4 +1,4 @@
-"""Steps whose laws are lists: discrete Laplace noise, randomized response, and what is known to be (eps, delta)-DP.
+"""Steps whose laws are short lists: randomized response, and what is known to be (eps, delta)-DP.
 
 On a sample of the records the pair (P1, P0) becomes that of `(1-q) P0 + q P1` against P0, as for noise on a line: what
 dominates P1 against P0, for all real epsilon, dominates these mixtures (docs/sampling.md).
@@ -6,25 +6,22 @@ dominates P1 against P0, for all real epsilon, dominates these mixtures (docs/sa
 
 from __future__ import annotations
 
-import dataclasses
-import math
 from dataclasses import dataclass, field
 
 from flint import arb
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
 from dpverify.guarantee import Adjacency, Interval
-from dpverify.planning.steps.step import check_sample, largest_of_sample, shift_of
+from dpverify.planning.steps.sampling import SampledStep, Sampling
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.losses.laplace import stepped_laplace
 from dpverify.privacy_loss.losses.mixture import erased
 from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp
-from dpverify.privacy_loss.sampling.curve import ListedPair
+from dpverify.privacy_loss.sampling.pairs import ListedPair
 from dpverify.rounding import UNIT
 from dpverify.shown import Plain
 from protocols.validation import check_ranges
 
-__all__ = ["DiscreteLaplaceStep", "OpaqueStep", "ResponseStep"]
+__all__ = ["OpaqueStep", "ResponseStep"]
 
 
 def _sampled(pair: PrivacyLossDistribution, rate: float) -> ListedPair:
@@ -34,15 +31,17 @@ def _sampled(pair: PrivacyLossDistribution, rate: float) -> ListedPair:
 
 
 @dataclass(frozen=True)
-class OpaqueStep(Plain):
+class OpaqueStep(SampledStep):
     """A step of which nothing but (epsilon, delta) is known, for the adjacency that is asked for.
 
     Parameters
     ----------
     epsilon, delta : float
-        In nats, positive, and in [0, 1).
+        In nats, positive, and in [0, 1). In batches of a fixed size, of one record of the batch that is replaced.
     rate : float
-        With which probability each record takes part, by Poisson sampling; for add-remove and zero-out only.
+        With which probability each record takes part; by Poisson sampling for add-remove and zero-out only.
+    sampling : Sampling or str
+        "poisson", or "fixed-size" where batches of a fixed size are drawn without replacement.
 
     Raises
     ------
@@ -60,73 +59,19 @@ class OpaqueStep(Plain):
     epsilon: float = field(metadata={"within": "(0, 700]"})
     delta: float = field(default=0.0, metadata={"within": "[0, 1)"})
     rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
+    sampling: Sampling = Sampling.POISSON
 
-    def __post_init__(self) -> None:
-        check_ranges(self)
+    _name = "an (epsilon, delta) step"
+    _becomes_proved = False
 
-    def check(self, adjacency: Adjacency) -> None:
-        """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        check_sample(adjacency, self.rate, "an (epsilon, delta) step")
+    def _loss(self, shifts: int) -> arb | None:
+        return None if self.delta > 0.0 else arb(self.epsilon)
 
-    def largest_loss(self, adjacency: Adjacency) -> Interval:
-        """Return the largest privacy loss."""
-        if self.delta > 0.0:
-            return Interval(math.inf, math.inf)
-        with arb_context():
-            return largest_of_sample(arb(self.epsilon), self.rate)
-
-    def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
-        """Return the pair that dominates; its laws are complete."""
+    def _comes(self, shifts: int, tail: float) -> ListedPair:
         return _sampled(approximate_dp(self.epsilon, self.delta), self.rate)
 
     def __str__(self) -> str:
-        sample = "" if self.rate == 1.0 else f", each record with probability {self.rate:g}"
-        return f"({self.epsilon:g}, {self.delta:g})-DP{sample}"
-
-
-@dataclass(frozen=True)
-class DiscreteLaplaceStep(Plain):
-    """Noise of probabilities proportional to `e^(-parameter |z|)` on a sum of integers.
-
-    Parameters
-    ----------
-    parameter : float
-        The loss of a change by 1.
-    sensitivity : int
-        How much one record adds at most, in size.
-    rate : float
-        With which probability each record takes part, by Poisson sampling.
-    """
-
-    parameter: float = field(metadata={"within": "(0, 700]"})
-    sensitivity: int = field(default=1, metadata={"within": "[1, inf)"})
-    rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
-
-    def __post_init__(self) -> None:
-        check_ranges(self)
-
-    def check(self, adjacency: Adjacency) -> None:
-        """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        check_sample(adjacency, self.rate, "discrete Laplace noise")
-
-    def largest_loss(self, adjacency: Adjacency) -> Interval:
-        """Return the largest privacy loss."""
-        with arb_context():
-            return largest_of_sample(arb(self.parameter) * (self.sensitivity * shift_of(adjacency)), self.rate)
-
-    def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
-        """Return the pair that dominates; its laws are complete."""
-        steps = self.sensitivity * shift_of(adjacency)
-        whole = self.parameter * steps
-        made = stepped_laplace(whole, steps)
-        # The product is rounded: a loss by so much, and a mass relatively.
-        error = 2.0 * UNIT * whole
-        made = dataclasses.replace(made, relative_error=made.relative_error + error, loss_error=made.loss_error + error)
-        return _sampled(made, self.rate)
-
-    def __str__(self) -> str:
-        sample = "" if self.rate == 1.0 else f", each record with probability {self.rate:g}"
-        return f"discrete Laplace noise of {self.parameter:g} on changes by {self.sensitivity}{sample}"
+        return f"({self.epsilon:g}, {self.delta:g})-DP, {self._sample}"
 
 
 @dataclass(frozen=True)
@@ -144,7 +89,7 @@ class ResponseStep(Plain):
     noise: float = field(metadata={"within": "(0, 1]"})
     buckets: int = field(metadata={"within": "[2, inf)"})
 
-    rate = 1.0
+    rate, sampling = 1.0, Sampling.POISSON
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -163,6 +108,9 @@ class ResponseStep(Plain):
             noise = arb(self.noise)
             ball = (1 + self.buckets * (1 - noise) / noise).log()
             return Interval(max(lower_float(ball), 0.0), max(upper_float(ball), 0.0))
+
+    def attained(self, adjacency: Adjacency, tail: float) -> None:
+        """Return None: the pair that dominates is attained."""
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates; its laws are complete."""

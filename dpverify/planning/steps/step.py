@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -11,23 +10,24 @@ from typing import Any, Protocol
 from flint import arb
 
 from dpverify.changes import Full
-from dpverify.formulas.contexts import arb_context, lower_float, upper_float
-from dpverify.guarantee import Adjacency, CapacityError, Interval, PrivacyCurve
-from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, total
-from dpverify.privacy_loss.sampling.curve import LinePair, SampledCurve, SampledPair
+from dpverify.guarantee import Adjacency, Interval, PrivacyCurve
+from dpverify.planning.steps.sampling import SampledStep, Sampling, assumed, check_loss
+from dpverify.privacy_loss.composing.bounds import BestCurve, BetweenCurves, LargestLossCurve, WorstCurve, total
+from dpverify.privacy_loss.sampling.curve import SampledCurve
 from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.pairs import LinePair, SampledPair
+from dpverify.privacy_loss.sampling.triples import NoiseTriple
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.shown import Plain
-from protocols.validation import check_choice, check_integer, check_ranges
+from protocols.validation import check_choice, check_integer
 
-__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps", "check_sample", "largest_of_sample", "shift_of"]
+__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps"]
 
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
 _LEAST_TAIL = 1e-280
-_LARGEST_LOSS = 1e6
-_LEAST_LAPLACE = 1.0 / 700.0
-"""The least scale, in units of the largest change: losses are 700 at most."""
+_STEPS = 2**14
+"""Into which continuous noise is divided where a record is replaced among a sample."""
 
 
 class Step(Protocol):
@@ -37,6 +37,10 @@ class Step(Protocol):
     def rate(self) -> float:
         """The probability with which a record takes part."""
 
+    @property
+    def sampling(self) -> Sampling:
+        """How the records are chosen."""
+
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
 
@@ -44,7 +48,10 @@ class Step(Protocol):
         """Return the largest privacy loss."""
 
     def pair(self, adjacency: Adjacency, tail: float) -> SampledPair:
-        """Return a pair that dominates, and is attained, of whose laws a tail may be left out."""
+        """Return a pair that dominates, of whose laws a tail may be left out."""
+
+    def attained(self, adjacency: Adjacency, tail: float) -> Sequence[SampledPair] | None:
+        """Return pairs that are attained, each of them in all steps; None where the one that dominates is."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain values."""
@@ -60,7 +67,7 @@ class NoiseLaw(StrEnum):
 
 
 @dataclass(frozen=True)
-class NoisyStep(Plain):
+class NoisyStep(SampledStep):
     """One step of a trusted curator: noise on the sum of what some records add, each a vector of norm at most 1.
 
     Parameters
@@ -68,10 +75,12 @@ class NoisyStep(Plain):
     noise : float
         The noise multiplier: standard deviation (Gaussian) or scale (Laplace) over the largest norm.
     rate : float
-        With which probability each record takes part, independently of all others and of the other steps: Poisson
-        sampling. 1 is all records, every time.
+        With which probability each record takes part. 1 is all records, every time.
     law : NoiseLaw or str
         "gaussian", or "laplace" for sums of numbers.
+    sampling : Sampling or str
+        "poisson", where each record takes part independently of all others and of the other steps; or "fixed-size",
+        where so many of them are drawn without replacement: the rate is the batch over the larger dataset's records.
 
     Raises
     ------
@@ -92,59 +101,40 @@ class NoisyStep(Plain):
     noise: float = field(metadata={"within": "(0, 1e150]"})
     rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
     law: NoiseLaw = NoiseLaw.GAUSSIAN
+    sampling: Sampling = Sampling.POISSON
 
     def __post_init__(self) -> None:
-        check_ranges(self)
+        super().__post_init__()
         object.__setattr__(self, "law", check_choice("law", self.law, NoiseLaw))
 
-    def check(self, adjacency: Adjacency) -> None:
-        """Raise ValueError if no pair is proved to dominate this step for an adjacency."""
-        if self.law is NoiseLaw.LAPLACE:
-            check_sample(adjacency, self.rate, "laplace noise")
+    def _loss(self, shifts: int) -> arb | None:
+        return None if self.law is NoiseLaw.GAUSSIAN else shifts / arb(self.noise)
 
-    def largest_loss(self, adjacency: Adjacency) -> Interval:
-        """Return the largest privacy loss, infinite for Gaussian noise."""
-        if self.law is NoiseLaw.GAUSSIAN:
-            return Interval(math.inf, math.inf)
-        with arb_context():
-            return largest_of_sample(arb(shift_of(adjacency)) / arb(self.noise), self.rate)
-
-    def pair(self, adjacency: Adjacency, tail: float) -> SampledPair:
-        """Return the pair that dominates, of whose laws a tail may be left out."""
-        if adjacency is Adjacency.REPLACE_ONE and self.rate < 1.0:
-            return LinePair(NoiseLine.gaussian(self.noise, tail, opposite=True), self.rate)
-        shifted = self.noise / shift_of(adjacency)
+    def _comes(self, shifts: int, tail: float) -> LinePair:
+        shifted = self.noise / shifts
         if self.law is NoiseLaw.GAUSSIAN:
             return LinePair(NoiseLine.gaussian(shifted, tail), self.rate)
-        if shifted < _LEAST_LAPLACE:
-            raise CapacityError(f"noise={self.noise!r} is too little for losses that floats hold; more noise is not.")
+        check_loss(self, shifts / self.noise, 700.0)
         return LinePair(NoiseLine.laplace(shifted), self.rate)
 
+    def _becomes(self, tail: float) -> SampledPair:
+        if self.law is NoiseLaw.GAUSSIAN:
+            return LinePair(NoiseLine.gaussian(self.noise, tail, opposite=True), self.rate)
+        return self._stepped(rounded=False)
+
+    def attained(self, adjacency: Adjacency, tail: float) -> Sequence[SampledPair] | None:
+        """Return pairs that are attained, each of them in all steps; None where the one that dominates is."""
+        if self.law is NoiseLaw.LAPLACE and self._becomes_among_sample(adjacency):
+            return [self._stepped(rounded=True)]
+        return None
+
+    def _stepped(self, *, rounded: bool) -> SampledPair:
+        """Return the pair of Laplace noise of steps that is a little more, or of that noise rounded to them."""
+        check_loss(self, 1.0 / self.noise, 300.0)
+        return NoiseTriple.laplace(1.0 / self.noise, _STEPS, rounded=rounded).becomes(self.rate)
+
     def __str__(self) -> str:
-        sample = "all records" if self.rate == 1.0 else f"each record with probability {self.rate:g}"
-        return f"{self.law.value} noise of {self.noise:g}, {sample}"
-
-
-def check_sample(adjacency: Adjacency, rate: float, what: str) -> None:
-    """Raise ValueError where a record may be replaced among a sample, for what no dominating pair is proved then."""
-    if adjacency is Adjacency.REPLACE_ONE and rate < 1.0:
-        raise ValueError(
-            f"adjacency='replace-one' is not covered for {what} on a sample (rate={rate!r}): no pair that dominates it "
-            "is proved here; add-remove and zero-out are."
-        )
-
-
-def largest_of_sample(whole: arb, rate: float) -> Interval:
-    """Return ln(1 - q + q e^L), what a sample makes of the largest loss L."""
-    if not whole < _LARGEST_LOSS:  # where e^L is out of reach, L and L + ln q enclose it
-        return Interval(lower_float(whole + arb(rate).log()), upper_float(whole))
-    ball = (1 + arb(rate) * whole.expm1()).log() if rate < 1.0 else whole
-    return Interval(lower_float(ball), upper_float(ball))
-
-
-def shift_of(adjacency: Adjacency) -> int:
-    """Return how far the sum moves, in units of the largest norm: a record becomes its opposite, or comes or goes."""
-    return 2 if adjacency is Adjacency.REPLACE_ONE else 1
+        return f"{self.law.value} noise of {self.noise:g}, {self._sample}"
 
 
 @dataclass(frozen=True)
@@ -185,14 +175,7 @@ class Steps(Plain):
     @property
     def notes(self) -> tuple[str, ...]:
         """What is assumed of the sampling."""
-        rates = sorted({step.rate for step, _ in self.parts if step.rate < 1.0})
-        if not rates:
-            return ("every record takes part in every step",)
-        shown = ", ".join(f"{rate:g}" for rate in rates)
-        return (
-            f"Poisson sampling is assumed: in every step each record takes part with probability {shown}, whoever else "
-            "does; batches cut from a shuffled order are something else, and may cost more",
-        )
+        return assumed([(step.sampling, step.rate) for step, _ in self.parts])
 
     @property
     def largest_loss(self) -> LargestLossCurve:
@@ -205,14 +188,29 @@ class Steps(Plain):
         largest = self.largest_loss
         (step, count), *others = self.parts
         if isinstance(step, NoisyStep) and step.law is NoiseLaw.GAUSSIAN and step.rate == 1.0 and not others:
-            deviation = step.noise / shift_of(self.adjacency)
+            deviation = step.noise / (2 if self.adjacency is Adjacency.REPLACE_ONE else 1)
             return BestCurve(largest, lambda: NormalNoiseCurve(deviation, count))
         tail = max(_CUT * reference_delta / self.number, _LEAST_TAIL)
-        return BestCurve(
-            largest,
-            lambda: SampledCurve(
-                [(step.pair(self.adjacency, tail), count) for step, count in self.parts],
+        return BestCurve(largest, lambda: self._composed(tail, relative_width, reference_delta))
+
+    def _composed(self, tail: float, relative_width: float, reference_delta: float) -> PrivacyCurve:
+        def made(pairs: Sequence[SampledPair]) -> SampledCurve:
+            return SampledCurve(
+                list(zip(pairs, counts, strict=True)),
                 relative_width=relative_width,
                 reference_delta=reference_delta,
-            ),
-        )
+                either_way=self.adjacency is Adjacency.REPLACE_ONE,
+            )
+
+        counts = [count for _, count in self.parts]
+        upper = [step.pair(self.adjacency, tail) for step, _ in self.parts]
+        found = [step.attained(self.adjacency, tail) for step, _ in self.parts]
+        if all(pairs is None for pairs in found):
+            return made(upper)
+        # Each choice of attained pairs, one for each kind of step, bounds what there is from below.
+        choices = max(len(pairs) for pairs in found if pairs is not None)
+        lower = [
+            made([pair if own is None else own[at % len(own)] for pair, own in zip(upper, found, strict=True)])
+            for at in range(choices)
+        ]
+        return BetweenCurves(made(upper), WorstCurve(lower))

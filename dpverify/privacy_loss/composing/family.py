@@ -21,12 +21,12 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["Entry", "FamilyComposition", "Strategy"]
 
-_SHARP, _LOOSE = 5e-4, 6e-4
-"""The widths of which more than grids is asked, and beyond which a bound is to be improved."""
+_SHARP, _LOOSE = 5e-4, 7e-4
+"""The widths of which more than grids is asked, and beyond which a bound is to be improved: seconds, for .004 %."""
 _LOOSE_DELTA = 5e-3
 """The relative width of a delta beyond which it is to be improved: that of epsilon times a large tilt."""
-_MOST_RECURRED = 64
-"""Up to so many instances the recursion over datasets comes first: it is the quicker bound, and the sharper."""
+_MOST_RECURRED = 16
+"""Up to so many instances the recursion over datasets comes first: it is as quick as a contour, and the sharper."""
 _HOPELESS = 8.0
 """Where the largest total of losses is no more than so many errors there is nothing to compose."""
 _LIKELY = 0.9

@@ -1,7 +1,8 @@
 """The privacy curve of many steps, each of which a record takes part in by chance, in both directions.
 
 A record that one of two datasets lacks is there in every step or in none: all steps go the same way, and the divergence
-is the larger one of two compositions.
+is the larger one of two compositions. Where one record stands for another each step may go either way; all in one
+direction are attained then, and what dominates both directions of each step is an upper bound.
 """
 
 from __future__ import annotations
@@ -9,20 +10,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from dpverify.guarantee import CapacityError, Interval
-from dpverify.privacy_loss.losses.pairs import Directions
-from dpverify.privacy_loss.sampling.line import NoiseLine, SampledGrids
-from dpverify.privacy_loss.windows.grid import connect_the_dots
-from dpverify.privacy_loss.windows.saddle import LossMoments, TotalLoss
+from dpverify.privacy_loss.sampling.pairs import SampledPair
+from dpverify.privacy_loss.windows.grid import dominating_grid
+from dpverify.privacy_loss.windows.saddle import TotalLoss
 from dpverify.privacy_loss.windows.step import fitting_step
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.validation import check_integer, check_real
 
-__all__ = ["LinePair", "ListedPair", "SampledCurve", "SampledPair"]
+__all__ = ["SampledCurve"]
 
 _ROUNDS = 4
 """How often the step is chosen again where the interval is wider than what was asked for."""
@@ -34,63 +34,12 @@ _COARSE = 8.0
 """How many times larger a step may be that only says that the other direction is the lesser one."""
 
 
-class SampledPair(Protocol):
-    """A pair in both directions, on any grid."""
+class _Made(NamedTuple):
+    """Compositions on one grid; None for a second direction that is the first, and where no step may go either way."""
 
-    @property
-    def moments(self) -> LossMoments:
-        """About the moments of the loss of removal."""
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both directions have the same law."""
-
-    def on_grid(self, step: float) -> SampledGrids:
-        """Return both directions on the multiples of a step."""
-
-
-class LinePair:
-    """Noise on a line, and a record that takes part with probability `rate`."""
-
-    def __init__(self, line: NoiseLine, rate: float) -> None:
-        self._line, self._rate = line, check_real("rate", rate, low=0.0, high=1.0, low_open=True)
-
-    @cached_property
-    def moments(self) -> LossMoments:
-        """About the moments of the loss of removal."""
-        return self._line.moments(self._rate)
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both directions have the same law."""
-        return self._rate == 1.0 or self._line.opposite
-
-    def on_grid(self, step: float) -> SampledGrids:
-        """Return both directions on the multiples of a step."""
-        return self._line.sampled(self._rate, step)
-
-
-class ListedPair:
-    """A pair whose losses are listed, removal first."""
-
-    def __init__(self, pair: Directions) -> None:
-        self._pair = pair
-
-    @cached_property
-    def moments(self) -> LossMoments:
-        """About the moments of the loss of removal."""
-        first = self._pair.up
-        return LossMoments(first.losses, np.log(first.masses))
-
-    @property
-    def symmetric(self) -> bool:
-        """Whether both directions have the same law."""
-        return self._pair.up is self._pair.down
-
-    def on_grid(self, step: float) -> SampledGrids:
-        """Return both directions on the multiples of a step."""
-        up = connect_the_dots(self._pair.up, step)
-        return SampledGrids(up, up if self.symmetric else connect_the_dots(self._pair.down, step))
+    remove: Composition
+    add: Composition | None
+    either: Composition | None
 
 
 class SampledCurve:
@@ -104,10 +53,17 @@ class SampledCurve:
         Of epsilon, wanted. The step is chosen again, smaller, for as long as the interval is wider and memory allows.
     reference_delta : float
         Where that is wanted.
+    either_way : bool
+        Whether each step may go either way, and not all the same.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[SampledPair, int]], *, relative_width: float = 1e-4, reference_delta: float = 1e-6
+        self,
+        parts: Sequence[tuple[SampledPair, int]],
+        *,
+        relative_width: float = 1e-4,
+        reference_delta: float = 1e-6,
+        either_way: bool = False,
     ) -> None:
         if not parts:
             raise ValueError("parts is empty, but must hold at least one (pair, count).")
@@ -116,7 +72,8 @@ class SampledCurve:
         self._reference = check_real(
             "reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True
         )
-        self._made: dict[float, tuple[Composition, Composition | None]] = {}
+        self._either_way = either_way
+        self._made: dict[float, _Made] = {}
 
     @cached_property
     def _step(self) -> float:
@@ -129,15 +86,19 @@ class SampledCurve:
             reference_delta=self._reference,
         )
 
-    def _at(self, step: float) -> tuple[Composition, Composition | None]:
-        """Return the compositions of both directions; None for a second one that is the first."""
+    def _at(self, step: float) -> _Made:
+        """Return the compositions at a step."""
         if step not in self._made:
             most = _MOST_BYTES_FIRST if step >= self._step else _MOST_BYTES
             grids = [(pair.on_grid(step), count) for pair, count in self._parts]
-            add = None
+            add = either = None
             if not all(pair.symmetric for pair, _ in self._parts):
                 add = Composition([(grid.add, count) for grid, count in grids], max_bytes=most)
-            self._made[step] = Composition([(grid.remove, count) for grid, count in grids], max_bytes=most), add
+                if self._either_way:
+                    both = [(dominating_grid(list(dict.fromkeys(grid)), step), count) for grid, count in grids]
+                    either = Composition(both, max_bytes=most)
+            remove = Composition([(grid.remove, count) for grid, count in grids], max_bytes=most)
+            self._made[step] = _Made(remove, add, either)
         return self._made[step]
 
     def epsilon(self, delta: float) -> Interval:
@@ -145,33 +106,36 @@ class SampledCurve:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
 
         def ask(step: float) -> Interval:
-            remove, add = self._at(step)
+            remove, add, _ = self._at(step)
             found = remove.epsilon(delta)
             if add is None or self._lesser(_COARSE * step, delta, found.lower):
                 return found
             return _larger(found, add.epsilon(delta))
 
-        return self._refined(ask)
+        return self._refined(ask, lambda either: either.epsilon_upper(delta))
 
     def delta(self, epsilon: float) -> Interval:
         """Return the larger divergence of both directions at one real epsilon, proved."""
         check_real("epsilon", epsilon)
 
         def ask(step: float) -> Interval:
-            remove, add = self._at(step)
+            remove, add, _ = self._at(step)
             found = remove.delta(epsilon)
             return found if add is None else _larger(found, add.delta(epsilon))
 
-        return self._refined(ask)
+        return self._refined(ask, lambda either: either.delta(epsilon).upper)
 
     def _lesser(self, step: float, delta: float, epsilon: float) -> bool:
         """Return whether adding a record is proved, on a coarse grid, to reveal less than epsilon."""
-        add = self._at(step)[1]
+        add = self._at(step).add
         return add is not None and add.epsilon_upper(delta) <= epsilon
 
-    def _refined(self, ask: Callable[[float], Interval]) -> Interval:
-        """Return an answer of a step that is small enough, or of the smallest that fits in memory and time."""
-        step = self._step
+    def _refined(self, ask: Callable[[float], Interval], upper: Callable[[Composition], float]) -> Interval:
+        """Return an answer of a step that is small enough, or of the smallest that fits in memory and time.
+
+        What is attained decides which step. Where a step may go either way, the upper end is asked anew then.
+        """
+        step = last = self._step
         found: Interval | None = None
         for _ in range(_ROUNDS):
             try:
@@ -181,13 +145,17 @@ class SampledCurve:
                     break
                 step *= 4.0
                 continue
+            last = step
             found = new if found is None else Interval.proved(max(found.lower, new.lower), min(found.upper, new.upper))
             excess = new.width / (self._width * new.upper) if 0.0 < new.upper < math.inf else 0.0
             if excess <= 1.0:
                 break
             # The width falls like the square of the step.
             step *= max(math.sqrt(_AIM / excess), 1.0 / _FINEST)
-        return ask(step) if found is None else found  # raises, and says why
+        if found is None:
+            return ask(step)  # raises, and says why
+        either = self._at(last).either
+        return found if either is None else Interval.proved(found.lower, upper(either))
 
 
 def _larger(first: Interval, second: Interval) -> Interval:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from dpverify.collection.query import ONE_OF
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["aggregate_bars", "aggregate_table"]
 
 _MOST = 10
-"""Of a query's buckets that are shown: those with the largest estimates."""
+"""Of a query's buckets or cells that are shown: those with the largest estimates."""
 
 
 def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
@@ -45,15 +46,15 @@ def _title(found: Aggregate) -> str:
 
 def _name(row: Estimate) -> str:
     place = row.instance if row.bucket is None else row.bucket
-    return row.query if place is None else f"{row.query} {place}"
+    named = f" ({', '.join(map(repr, row.strings))})" if row.strings else ""
+    return row.query if place is None else f"{row.query} {place}{named}"
 
 
 def _shown(found: Aggregate) -> list[Estimate]:
     rows = []
     for name in found.users:
         of = [row for row in found.estimates if row.query == name]
-        buckets = of[0].of == "buckets"
-        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if buckets else of
+        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if of[0].of in ONE_OF else of
     return rows
 
 
@@ -63,8 +64,10 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     for row in _shown(found):
         digits = 4 if row.of == "levels" else 0
         rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
-    lines = [f"{found.confidence:.4g} confidence: of each interval, and of a query's buckets of all together."]
-    for name in dict.fromkeys(row.query for row in found.estimates if row.of == "buckets"):
+    lines = [
+        f"{found.confidence:.4g} confidence: of each interval, and of a query's buckets, or cells, of all together."
+    ]
+    for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")
     if found.spent is not None:

@@ -86,7 +86,7 @@ def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
 
 
 def test_the_laws_are_those_of_the_uploads_exact_to_six_deviations(tmp_path: Path) -> None:
-    for name in ("vector-sum", "pure", "histogram", "levels", "buckets"):
+    for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings"):
         path = tmp_path / "plan.json"
         made = manifest([Asked(name, *QUERIES[name])], delta="1e-6")
         program = Program(said("none"), path, made.write(path))

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.intervals import Tails, sum_law
 from dpverify.collection.analysis.sums import Reader, Sums
+from dpverify.collection.client import cell
 from dpverify.collection.design import design
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked, Query
@@ -88,6 +89,39 @@ def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
     assert (first.bucket, others) == (1, (1,))
     with pytest.raises(ValueError, match="buckets"):
         found[0].most_frequent("rating")
+
+
+STRINGS = manifest(
+    [Asked(name, Poisson(FEW, 900.0), 8, THERE, "strings") for name in ("words", "words again")], delta="1e-3"
+)
+
+
+def test_strings_are_counted_in_their_cells_and_none_is_said_to_have_more_users_than_its_cells_leave(
+    tmp_path: Path,
+) -> None:
+    held = ["red"] * 200 + ["blue"] * 100 + ["e\u0301"] * 60  # the last as two characters
+    answers = dict.fromkeys(("words", "words again"), held)
+    write(STRINGS, tmp_path / "batch", messages(STRINGS, answers, np.random.default_rng(3)), THERE, "Monday")
+    sums = Reader(STRINGS.data, STRINGS.hash).files([tmp_path / "batch"])
+    known = ["red", "blue", "\u00e9", "of nobody"]
+    found = aggregate(STRINGS, sums, confidence=1 - 1e-6, candidates=[*known, "red"])
+    assert found.alarms == ()
+    assert len(found.estimates) == 16
+    places = {name: [cell({"name": name, "instances": 8}, text) for text in [*known, *held]] for name in answers}
+    for row in found.estimates:
+        asked = places[row.query]
+        assert row.low <= sum(place == row.bucket for place in asked[4:]) <= row.high
+        assert row.strings == tuple(text for text, place in zip(known, asked, strict=False) if place == row.bucket)
+    for text, true in zip(known, (200, 100, 60, 0), strict=True):
+        most = found.string(text, ["words", "words again"])
+        assert (most.low, most.strings) == (0.0, (text,))
+        rows = [row for row in found.estimates if row.bucket == places[row.query][known.index(text)]]
+        assert true <= most.high == min(row.high for row in rows)
+    assert found.most_frequent("words")[0].bucket == places["words"][0]
+    assert "'red'" in str(found)
+    for text, queries, said in (("red", [], "at least one"), ("red", ["other"], "strings")):
+        with pytest.raises(ValueError, match=said):
+            found.string(text, queries)
 
 
 def test_real_clients_batches_are_read(tmp_path: Path) -> None:

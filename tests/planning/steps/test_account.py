@@ -29,9 +29,9 @@ def test_a_result_says_what_it_rests_on() -> None:
     text = str(found)
     assert text.startswith("50 noisy steps, zero-out\n50 x gaussian noise of 1, each record with probability 0.01\n")
     assert "At most: upper bound, zero-out adjacency, central threat model." in text
-    assert "Poisson sampling is assumed" in text
+    assert "Note: Poisson sampling is assumed" in text
     plain = found.to_dict()
-    assert plain["steps"] == [{"noise": 1.0, "rate": 0.01, "law": "gaussian", "instances": 50}]
+    assert plain["steps"] == [{"noise": 1.0, "rate": 0.01, "law": "gaussian", "sampling": "poisson", "instances": 50}]
     assert plain["adjacency"] == plain["guarantee"]["adjacency"] == "zero-out"
     with pytest.raises(ValueError, match=r"^certificates are of protocols"):
         found.certificate()

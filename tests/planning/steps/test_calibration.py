@@ -58,8 +58,6 @@ def test_what_cannot_be_met_is_refused() -> None:
         least_noise((1, 0))
     with pytest.raises(ValueError, match=r"^rate=2\.0 must be"):
         least_noise((1, "1e-5"), rate=2.0)
-    with pytest.raises(ValueError, match=r"^adjacency='replace-one' is not covered"):
-        least_noise((1, "1e-5"), rate=0.5, law="laplace", adjacency="replace-one")
     with pytest.raises(ValueError, match=r"^steps=0 must be an integer"):
         largest_rate((1, "1e-5"), noise=1.0, steps=0)
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
 
 from dpverify.guarantee import Adjacency, CapacityError
-from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+from dpverify.planning.steps.integers import IntegerNoise, IntegerStep
+from dpverify.planning.steps.listed import ResponseStep
+from dpverify.planning.steps.sampling import Sampling
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step, Steps
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 
 
@@ -48,17 +52,37 @@ def test_the_largest_loss_of_a_sample() -> None:
     assert abs(steps.largest_loss.epsilon(0.0).midpoint - 2.0 * found.midpoint - 1.0) < 1e-12
 
 
-def test_what_is_assumed_of_the_sampling_is_said() -> None:
-    (note,) = Steps([(NoisyStep(1.0, 0.02), 3), (NoisyStep(1.0, 0.01), 3), (NoisyStep(1.0), 1)]).notes
-    assert note.startswith(
-        "Poisson sampling is assumed: in every step each record takes part with probability 0.01, 0.02"
-    )
-    assert Steps([(NoisyStep(1.0), 1)]).notes == ("every record takes part in every step",)
+def test_laplace_noise_among_a_sample_where_a_record_is_replaced() -> None:
+    # In floats, on a fine grid of the line: two steps of mixtures around 0 and 1, and 0 and -1.
+    step, x = NoisyStep(1.0, 0.3, NoiseLaw.LAPLACE), (np.arange(-2400, 2400) + 0.5) / 80.0
+    zero, one, other = (0.5 * np.exp(-np.abs(x - at)) / 80.0 for at in (0.0, 1.0, -1.0))
+    p, q = 0.7 * zero + 0.3 * one, 0.7 * zero + 0.3 * other
+    curve = Steps([(step, 2)], Adjacency.REPLACE_ONE).curve(1e-4, 1e-2)
+    for epsilon in (0.0, 0.3, 0.8):
+        found = curve.delta(epsilon)
+        truth = float(np.maximum(np.outer(p, p) - math.exp(epsilon) * np.outer(q, q), 0.0).sum())
+        assert found.lower - 2e-5 <= truth <= found.upper + 2e-5
+        assert found.width <= 1e-4
+    assert math.log((0.7 + 0.3 * math.e) / (0.7 + 0.3 / math.e)) in step.largest_loss(Adjacency.REPLACE_ONE)
+    with pytest.raises(CapacityError, match=r"has losses of 500, and floats hold up to 300; more noise has less\."):
+        NoisyStep(0.002, 0.3, NoiseLaw.LAPLACE).pair(Adjacency.REPLACE_ONE, 1e-9)
+
+
+def test_noises_of_all_kinds_compose_where_a_record_is_replaced() -> None:
+    parts: list[tuple[Step, int]] = [
+        (NoisyStep(4.0, 0.1), 20),
+        (NoisyStep(2.0, 0.2, NoiseLaw.LAPLACE), 5),
+        (IntegerStep(5.0, 1, 0.1, IntegerNoise.SKELLAM), 10),
+        (NoisyStep(6.0, 0.1, sampling=Sampling.FIXED_SIZE), 10),
+        (ResponseStep(0.9, 4), 1),
+    ]
+    whole = Steps(parts, Adjacency.REPLACE_ONE).curve(1e-3, 1e-5).epsilon(1e-5)
+    less = Steps(parts[:3], Adjacency.REPLACE_ONE).curve(1e-3, 1e-5).epsilon(1e-5)
+    assert less.width <= 2e-3 * less.upper
+    assert less.upper < whole.lower < whole.upper < 1.2 * whole.lower
 
 
 def test_what_is_not_covered_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match=r"^adjacency='replace-one' is not covered for laplace noise on a sample"):
-        Steps([(NoisyStep(1.0, 0.5, NoiseLaw.LAPLACE), 1)], "replace-one")
     with pytest.raises(ValueError, match=r"^steps is empty"):
         Steps([])
     with pytest.raises(ValueError, match=r"^adjacency='edge' must be one of replace-one, add-remove, zero-out"):
@@ -67,7 +91,7 @@ def test_what_is_not_covered_is_refused_by_name() -> None:
         NoisyStep(1.0, 0.0)
     with pytest.raises(ValueError, match=r"^law='cauchy' must be one of gaussian, laplace"):
         NoisyStep(1.0, law="cauchy")  # type: ignore[arg-type]
-    with pytest.raises(CapacityError, match=r"^noise=0\.001 is too little"):
+    with pytest.raises(CapacityError, match=r"^laplace noise of 0\.001, .* has losses of 1000, and floats hold"):
         NoisyStep(0.001, 0.5, NoiseLaw.LAPLACE).pair(Adjacency.ADD_REMOVE, 1e-9)
     with pytest.raises(CapacityError, match=r"^noise=0\.02 at tail="):
         Steps([(NoisyStep(0.02, 0.5), 1)]).curve().epsilon(1e-5)

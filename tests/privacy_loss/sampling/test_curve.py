@@ -11,8 +11,9 @@ from flint import arb, ctx
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp, negative_binomial
 from dpverify.privacy_loss.sampling import curve
-from dpverify.privacy_loss.sampling.curve import LinePair, ListedPair, SampledCurve, SampledPair
+from dpverify.privacy_loss.sampling.curve import SampledCurve
 from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.pairs import LinePair, ListedPair, SampledPair
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.sampling.exact import BITS, ExactNoise, number
