@@ -159,6 +159,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "grid": lambda: dpverify.plan_grid([BUDGET, (2, "1e-4")], **FEW, bitsums=["poisson", "central-gaussian"]),
     "learned": learned,
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
+    "meaning": lambda: dpverify.account(CentralGaussian(9, 30.0), delta=1e-3).meaning(),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "sums": lambda: dpverify.plan_sums(BUDGET, users=100, largest=2),
     "aggregate": aggregated,
