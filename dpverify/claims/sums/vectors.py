@@ -146,7 +146,7 @@ def _coordinates(dimension: int) -> NDArray[np.float64]:
     if dimension == 1:
         return np.ones(1)
     middles = (np.arange(_PLACES) + 0.5) / _PLACES
-    return np.sqrt(special.betaincinv(0.5, 0.5 * (dimension - 1), middles))
+    return np.asarray(np.sqrt(special.betaincinv(0.5, 0.5 * (dimension - 1), middles)))
 
 
 @functools.lru_cache(maxsize=64)
