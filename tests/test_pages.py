@@ -72,6 +72,7 @@ PAGES = (
     "meaning",
     "comparison",
     "sums",
+    "real_moves",
 )
 
 
