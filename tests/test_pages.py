@@ -71,6 +71,7 @@ PAGES = (
     "dp_sgd",
     "meaning",
     "comparison",
+    "sums",
     "real_moves",
 )
 
