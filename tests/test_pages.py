@@ -70,7 +70,9 @@ PAGES = (
     "private_classifier",
     "dp_sgd",
     "heavy_hitters",
+    "meaning",
     "comparison",
+    "real_moves",
 )
 
 

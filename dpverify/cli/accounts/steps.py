@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import AtDelta, AtEpsilon, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
@@ -49,6 +50,8 @@ def account_steps(
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    meant: Meant = False,
+    trade_off: TradeOffFile = None,
 ) -> None:
     """Noisy steps of a trusted curator on samples of the records, as in DP-SGD.
 
@@ -57,11 +60,12 @@ def account_steps(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
+    check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
     from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
     made = Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency)
-    print_result(account_steps(made, delta=delta, epsilon=epsilon))
+    print_meant(account_steps(made, delta=delta, epsilon=epsilon), meant, trade_off)
 
 
 def least_noise(
