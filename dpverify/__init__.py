@@ -87,7 +87,8 @@ if TYPE_CHECKING:
     from dpverify.planning.rappor import plan_rappor
     from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
     from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
-    from dpverify.planning.steps.listed import OpaqueStep
+    from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
+    from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
@@ -124,6 +125,7 @@ if TYPE_CHECKING:
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
 __all__ = [
     "Adjacency",
+    "BoundedRangeStep",
     "Budget",
     "BudgetExceededError",
     "CapacityError",
@@ -133,6 +135,7 @@ __all__ = [
     "CentralLaplaceMean",
     "CompositionTheorem",
     "ConcentratedDP",
+    "ConcentratedStep",
     "DiscreteLaplaceMean",
     "DiscreteLaplacePair",
     "DiscreteLaplaceStep",
@@ -163,6 +166,7 @@ __all__ = [
     "Rappor",
     "RapporClient",
     "RenyiDP",
+    "RenyiStep",
     "Selection",
     "ShuffledMean",
     "Side",
@@ -245,7 +249,8 @@ _HOMES = {
     "dpverify.planning.account": ("account",),
     "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
     "dpverify.planning.steps.integers": ("DiscreteLaplaceStep", "IntegerStep"),
-    "dpverify.planning.steps.listed": ("OpaqueStep",),
+    "dpverify.planning.steps.listed": ("BoundedRangeStep", "OpaqueStep"),
+    "dpverify.planning.steps.renyi": ("ConcentratedStep", "RenyiStep"),
     "dpverify.planning.steps.step": ("NoisyStep",),
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),

@@ -11,14 +11,15 @@ from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, wi
 from dpverify.planning.result import AccountResult
 from dpverify.planning.steps.events import is_event, steps_of_event
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
-from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
+from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
 __all__ = ["StepsResult", "account_steps", "steps_of"]
 
 _NAME = "noisy steps"
-_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, ResponseStep)
+_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeStep, ResponseStep, RenyiKnown)
 
 
 @dataclass(frozen=True)
