@@ -126,13 +126,11 @@ def main() -> None:
     parser.add_argument("suites", nargs="*", default=list(SUITES))
     for suite in parser.parse_args().suites:
         found = run(suite)
-        failed = [
-            (test.id().split(".")[-1], text.strip().split("\n")[-1]) for test, text in found.failures + found.errors
-        ]
-        held = found.testsRun - len({name for name, _ in failed}) - len(found.skipped)
+        failed = {test.id().partition("Test.")[2]: text for test, text in found.failures + found.errors}
+        held = found.testsRun - len(failed) - len(found.skipped)
         console.print(f"{suite}: {held} of {found.testsRun - len(found.skipped)} hold", style="bold")
         table = Table("test", "why not")
-        for name, why in failed:
+        for name, why in failed.items():
             table.add_row(name[:100], why.strip().split("\n")[-1][:110])
         console.print(table)
 
