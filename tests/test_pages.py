@@ -72,6 +72,7 @@ PAGES = (
     "heavy_hitters",
     "meaning",
     "comparison",
+    "sums",
     "real_moves",
 )
 
