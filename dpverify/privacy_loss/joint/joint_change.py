@@ -349,7 +349,13 @@ class JointChange:
             listed += self._faded
         apart = self._distance + max(-math.expm1(min(epsilon, 0.0)), 0.0)
         upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
-        return min(upper, self._in_full(lambda full: full.delta(epsilon).upper))
+
+        def in_full(full: FamilyComposition) -> float:
+            # Most often all coordinates in full reveal more, and that is soon seen.
+            more = epsilon > 0.0 and 0.0 < upper < 1.0 and full.epsilon(upper, decide=epsilon).lower > epsilon
+            return math.inf if more else full.delta(epsilon).upper
+
+        return min(upper, self._in_full(in_full))
 
     def epsilon_upper(self, delta: float, *, decide: float = 0.0, most: float = math.inf) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
@@ -360,21 +366,25 @@ class JointChange:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._distance <= delta:
             return 0.0
-        otherwise = self._in_full(lambda full: full.epsilon(delta).upper)
+
+        def or_in_full(known: float) -> float:
+            wanted = None if known == math.inf else known
+            return min(known, self._in_full(lambda full: full.epsilon(delta, decide=wanted).upper))
+
         if delta <= self._infinite * (1.0 + 8.0 * UNIT):
-            return otherwise
+            return or_in_full(math.inf)
         left = (delta - self.left_out) * (1.0 - 8.0 * UNIT)
         if left <= 0.0:
-            return min(self._largest, otherwise)
+            return or_in_full(self._largest)
         wanted = math.log(left)
         epsilon = epsilon_at(wanted)
         if self._largest <= _FAR_BELOW * decide:
-            return min(self._largest, otherwise)
+            return self._largest
         if decide > 0.0 and self._sought(epsilon)[1] <= _FAR_BELOW * decide:
             quick = self._moments.epsilon(self.change.squared_change, wanted)
             if quick <= _FAR_BELOW * decide:
                 return quick
-        every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
+        every = or_in_full(min(max(self._least(epsilon), 0.0), self._largest))
         if self._largest_move is None or every <= self._loss_error:
             return every
         if every > most and self._least(epsilon, _LARGE * self.change.squared_change) > most:
