@@ -31,6 +31,7 @@ COPIED = {
     "README.md": "readme.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
+    "SECURITY.md": "security.md",
     "benchmarks/README.md": "benchmarks.md",
     "notebooks/README.md": "notebooks/index.md",
     "tests/plugin/coins.py": "coins.md",

@@ -87,11 +87,13 @@ if TYPE_CHECKING:
     from dpverify.planning.rappor import plan_rappor
     from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
     from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
-    from dpverify.planning.steps.listed import OpaqueStep
+    from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
+    from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
+    from dpverify.planning.sweeps.sums import plan_sums
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from dpverify.statistics.bounds.claims import GaussianDP, TradeOffCurve
     from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
@@ -123,6 +125,7 @@ if TYPE_CHECKING:
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
 __all__ = [
     "Adjacency",
+    "BoundedRangeStep",
     "Budget",
     "BudgetExceededError",
     "CapacityError",
@@ -132,6 +135,7 @@ __all__ = [
     "CentralLaplaceMean",
     "CompositionTheorem",
     "ConcentratedDP",
+    "ConcentratedStep",
     "DiscreteLaplaceMean",
     "DiscreteLaplacePair",
     "DiscreteLaplaceStep",
@@ -162,6 +166,7 @@ __all__ = [
     "Rappor",
     "RapporClient",
     "RenyiDP",
+    "RenyiStep",
     "Selection",
     "ShuffledMean",
     "Side",
@@ -199,6 +204,7 @@ __all__ = [
     "plan_grid",
     "plan_means",
     "plan_rappor",
+    "plan_sums",
     "split_budget",
     "theorems",
 ]
@@ -243,11 +249,13 @@ _HOMES = {
     "dpverify.planning.account": ("account",),
     "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
     "dpverify.planning.steps.integers": ("DiscreteLaplaceStep", "IntegerStep"),
-    "dpverify.planning.steps.listed": ("OpaqueStep",),
+    "dpverify.planning.steps.listed": ("BoundedRangeStep", "OpaqueStep"),
+    "dpverify.planning.steps.renyi": ("ConcentratedStep", "RenyiStep"),
     "dpverify.planning.steps.step": ("NoisyStep",),
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
+    "dpverify.planning.sweeps.sums": ("plan_sums",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

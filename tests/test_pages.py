@@ -69,7 +69,10 @@ PAGES = (
     "spending",
     "private_classifier",
     "dp_sgd",
+    "meaning",
     "comparison",
+    "sums",
+    "real_moves",
 )
 
 

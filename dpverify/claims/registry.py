@@ -104,6 +104,7 @@ _OWN: dict[Group, dict[str, Line]] = {
             "vector_sum.privacy:VectorSumClaims",
             "Vector sum: sampled coordinates, rounded and randomized.",
         ),
+        "unary-vector-sum": Line("sums.vectors:UnaryVectorClaims", commands=()),
         "poisson-sum": Line("sums.unary:PoissonSumClaims", "Sum of integers: unary messages and Poisson noise."),
         "nb-sum": Line(
             "sums.unary:NegativeBinomialSumClaims", "Sum of integers: unary messages and negative binomial noise."

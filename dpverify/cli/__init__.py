@@ -29,6 +29,7 @@ _COMMANDS = {
     "least": "plans.least",
     "front": "plans.least",
     "means": "plans.means",
+    "sums": "plans.sums",
     "design": "plans.design",
     "aggregate": "collections.aggregate",
     "account": "accounts.account",
@@ -57,7 +58,7 @@ _COMMANDS = {
 """The module here of each command."""
 
 _HEADINGS = {
-    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "design", "rappor"),
+    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "sums", "design", "rappor"),
     "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
     "From code to whether it keeps its word": ("audit", "canaries"),
     "From users' uploads to estimates": ("rehearse", "collect", "release", "aggregate"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims
@@ -15,6 +15,10 @@ from dpverify.guarantee import Guarantee, Interval, Number, PrivacyCurve, Threat
 from dpverify.planning.answers import honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import BetweenCurves
 from dpverify.shown import Drawn
+from protocols.validation import check_real
+
+if TYPE_CHECKING:
+    from dpverify.planning.risks.meaning import Meaning
 
 __all__ = ["AccountResult", "HonestView", "checked_honest"]
 
@@ -85,9 +89,60 @@ class AccountResult(Drawn):
             In (0, 1), at least one; the accuracy is set for the least.
         """
         with within_limits(self.name):
-            view = HonestView.of(self.protocol, self.honest, self.guarantee.threat_model)
-            curve = view.curve(self.change, _PROFILE_WIDTH, min(deltas))
+            curve = self._curve(_PROFILE_WIDTH, min(deltas))
             return [curve.epsilon(delta) for delta in deltas]
+
+    def meaning(
+        self,
+        *,
+        rates: Sequence[Number] = ("0.01", "0.1"),
+        priors: Sequence[Number] = ("0.5", "0.1", "0.01"),
+        values: Sequence[int] = (10, 100),
+        relative_width: float = 1e-3,
+    ) -> Meaning:
+        """Return what the best attacker reaches, with both ends proved: see docs/meaning.md.
+
+        Parameters
+        ----------
+        rates : sequence of number
+            At which rates of false positives the least false negatives are wanted.
+        priors : sequence of number
+            At which prior probabilities of one of two neighbours it is guessed which of them it is.
+        values : sequence of int
+            Among how many values of a secret, each as likely as the others, is guessed.
+        relative_width : float
+            The numerical accuracy wanted, of delta, and absolutely a fifth of it of false negatives.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For a rate or a prior that is not in [1e-9, 1 - 1e-9], or fewer than two values.
+
+        Examples
+        --------
+        >>> import dpverify
+        >>> found = dpverify.account(dpverify.RandomizedResponse(1000, 0.25), delta="1e-6").meaning()
+        >>> print(found.advantage)
+        [0.0145624, 0.0145646]
+        """
+        from dpverify.planning.risks.meaning import meaning_of
+
+        check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
+        with within_limits(self.name):
+            return meaning_of(
+                self.name,
+                self.guarantee,
+                lambda reference: self._curve(relative_width, reference, sharp=False),
+                rates=rates,
+                priors=priors,
+                values=values,
+                tolerance=0.2 * relative_width,
+            )
+
+    def _curve(self, relative_width: float, reference_delta: float, *, sharp: bool = True) -> PrivacyCurve:
+        """Return the privacy curve anew, at the accuracy wanted and where; where sharpness is dear, perhaps without."""
+        view = HonestView.of(self.protocol, self.honest, self.guarantee.threat_model)
+        return view.curve(self.change, relative_width, reference_delta)
 
     def certificate(self) -> dict[str, Any]:
         """Return a proof of the epsilon at this delta that `dpverify check` can check, slightly above `epsilon`.

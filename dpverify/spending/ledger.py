@@ -29,7 +29,8 @@ from protocols.validation import check_choice, check_integer
 
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
 
-_VERSION = 1
+_VERSION = 2
+"""Of what is written; version 1, of dpverify 0.2.0, called the instances of a run its count, and is read, too."""
 _OF_RUNS = ("instances", "honest")
 """What is written of a day beside its protocol."""
 _MOST_RUNS = 2**20
@@ -285,7 +286,7 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
     """Return what the records of a ledger say."""
     first, *rest = known.records
     try:
-        if first["kind"] != "budget" or first["version"] != _VERSION:
+        if first["kind"] != "budget" or first["version"] not in (1, _VERSION):
             raise ValueError
         budget = Budget(Fraction(first["epsilon"]), Fraction(first["delta"]))
         at_most = None if first["at_most"] is None else check_integer("at_most", first["at_most"], low=1)
@@ -294,7 +295,8 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
         for record in rest:
             if record["kind"] != "spend":
                 raise ValueError
-            for run in record["runs"]:
+            for written in record["runs"]:
+                run: Any = {"instances" if name == "count" else name: value for name, value in written.items()}
                 protocol = protocol_of({name: value for name, value in run.items() if name not in _OF_RUNS})
                 days.append((str(record["label"]), Day(protocol, *(run.get(name) for name in _OF_RUNS))))
     except (KeyError, TypeError, ValueError) as error:

@@ -1,4 +1,4 @@
-"""Sums of integers: unary messages with noise, and shares that hide all but the sum."""
+"""Sums: of integers, by unary messages with noise or shares that hide all but the sum, and of vectors."""
 
 from protocols.sums.base import SumProtocol, exactly_rounded, rounded
 from protocols.sums.split_and_mix import SplitAndMix

@@ -1,4 +1,4 @@
-"""The sum view by split and mix: shares that add up modulo q, shuffled (ishai2006, balle2020, ghazi2020)."""
+"""The sum view by split and mix: shares that add up modulo q, shuffled (ishai2006, balle2020, ghazi_pagh2020)."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ PREPARED = {
 }
 """What is typed before the first example of a command."""
 ONLY_READ = {
-    *("serve", "demo", "reproduce", "report", "theorems", "theorems check", "plan", "front", "means", "crowd"),
+    *("serve", "demo", "reproduce", "report", "theorems", "theorems check", "plan", "front", "means", "sums", "crowd"),
     *("least users", "classify", "predict", "decode", "audit", "audit rr", "audit 3nb", "audit nb", "audit pure"),
     "audit local-rr",
     "audit client",

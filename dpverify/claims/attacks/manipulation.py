@@ -1,14 +1,15 @@
 """How far users who send what they like move an estimate; the figures and the attacks are in docs/crowds.md.
 
-Every analyzer here is affine in the view: a message adds the same to the estimate whatever else was sent. So what some
-users add, compared with staying away, is a sum over their messages, exactly, whatever the others hold and draw. Reports
-outside the alphabet are refused by `view`, and where the protocol has each user send a fixed number of messages the
-shuffler can refuse others. Where the noise has any number of messages, so has a user, unless the shuffler caps it
-(`dpverify.claims.attacks.caps`).
+Every analyzer here is affine in the view, but for sums modulo q: a message adds the same to the estimate whatever else
+was sent. So what some users add, compared with staying away, is a sum over their messages, exactly, whatever the others
+hold and draw. Modulo q, one of them adds what she likes. Reports outside the alphabet are refused by `view`, and where
+the protocol has each user send a fixed number of messages the shuffler can refuse others. Where the noise has any
+number of messages, so has a user, unless the shuffler caps it (`dpverify.claims.attacks.caps`).
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,8 @@ from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
+from protocols.sums.base import SumProtocol
+from protocols.sums.split_and_mix import SplitAndMix
 from protocols.validation import check_integer
 from protocols.vector_sum import VectorSum
 
@@ -49,7 +52,7 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
 
     Parameters
     ----------
-    protocol : BitsumProtocol, BucketSums or VectorSum
+    protocol : BitsumProtocol, SumProtocol, BucketSums or VectorSum
         The protocol. For `KernelDensityProtocol` see `density_manipulation`.
     malicious : int
         m, from 0 to n.
@@ -92,7 +95,13 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
     if isinstance(protocol, VectorSum):
         check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_reports(protocol, cap))
-    raise TypeError(f"protocol={protocol!r} must be a BitsumProtocol, BucketSums or VectorSum.")
+    if isinstance(protocol, SumProtocol):
+        check_integer("malicious", malicious, low=0, high=protocol.users)
+        if isinstance(protocol, SplitAndMix):
+            # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
+            return _times(min(malicious, 1), 1.0 - protocol.modulus, protocol.modulus - 1.0, malicious)
+        return _times(malicious, *_over_messages(np.ones(1), math.inf, cap))
+    raise TypeError(f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums or VectorSum.")
 
 
 def density_manipulation(
@@ -134,9 +143,10 @@ def density_manipulation(
     return added(one.lower, one.upper), added(one.upper, one.lower)
 
 
-def _times(malicious: int, least: float, most: float) -> Manipulation:
+def _times(times: int, least: float, most: float, malicious: int | None = None) -> Manipulation:
     # Nobody adds nothing, also where one would add any number.
-    return Manipulation(malicious, malicious * least if malicious else 0.0, malicious * most if malicious else 0.0)
+    users = times if malicious is None else malicious
+    return Manipulation(users, times * least if times else 0.0, times * most if times else 0.0)
 
 
 def _of_bitsum(protocol: BitsumProtocol, cap: int | None) -> tuple[float, float]:

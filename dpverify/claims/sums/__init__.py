@@ -1,1 +1,1 @@
-"""The twins of the protocols for sums of integers; docs/sums.md puts them together."""
+"""The twins of the protocols for sums: of integers (docs/sums.md) and of vectors (docs/real_moves.md)."""

@@ -81,7 +81,8 @@ class SumClaims(MechanismClaims[P]):
         law = self.noise_law(protocol, 1.0, noise_tail(tail))
         most = protocol.largest
         if self.log_concave(protocol):
-            pair = tuple(moved(law, most))
+            # Noise that is as likely up as down has one pair in both directions.
+            pair = tuple(moved(law, most))[: 1 if law.start == 1 - law.stop else 2]
             return Pairs(pair, pair, "attained by one user's change from 0 to the largest; all others' do not matter")
         if most > _MOST_MOVES:
             raise CapacityError(

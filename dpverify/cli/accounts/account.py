@@ -10,6 +10,7 @@ import typer
 
 from dpverify.cli.accounts.days import account_days
 from dpverify.cli.accounts.density import kernel_density
+from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.accounts.runs import TypedRun, taken
 from dpverify.cli.accounts.steps import account_steps
 from dpverify.cli.commands import made_by
@@ -24,7 +25,6 @@ from dpverify.cli.output import (
     Instances,
     SquaredChange,
     check_certified,
-    print_result,
     threat_model,
     write_certified,
 )
@@ -50,13 +50,17 @@ def account_any(
     epsilon: AtEpsilon = None,
     honest: Honest = None,
     certificate: Certificate = None,
+    meant: Meant = False,
+    trade_off: TradeOffFile = None,
 ) -> None:
     """Account a protocol."""
     run = TypedRun(protocol, instances, delta, epsilon, adversary, honest)
     in_part = {"--squared-change": squared_change, "--ball": ball or None}
-    if taken(run, **in_part, **{"--certificate": certificate}):
+    apart = {"--certificate": certificate, "--meaning": meant or None, "--trade-off": trade_off}
+    if taken(run, **in_part, **apart):
         return
     check_certified(certificate)
+    check_meant(trade_off)
     from dpverify.planning.account import account
 
     if (delta is None) == (epsilon is None):
@@ -71,7 +75,7 @@ def account_any(
         threat_model=adversary,
         honest=honest,
     )
-    print_result(result)
+    print_meant(result, meant, trade_off)
     write_certified(certificate, result.certificate, result.epsilon.upper)
 
 

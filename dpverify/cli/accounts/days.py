@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.accounts.runs import TypedRun
 from dpverify.cli.formats import wanted
 from dpverify.cli.options import integer
-from dpverify.cli.output import AtDelta, AtEpsilon, print_result, threat_model, write_figure
+from dpverify.cli.output import AtDelta, AtEpsilon, threat_model, write_figure
 from dpverify.guarantee import ThreatModel
 
 if TYPE_CHECKING:
@@ -43,6 +44,8 @@ def account_days(
     ] = None,
     curve: Annotated[bool, typer.Option("--curve", help="Print epsilon after the runs, one after the other.")] = False,
     plot: Annotated[Path | None, typer.Option(help="Draw that curve to this .png, .svg or .pdf file.")] = None,
+    meant: Meant = False,
+    trade_off: TradeOffFile = None,
 ) -> None:
     """Account different days on the same users: a file of protocols."""
     from dpverify.planning.schedules.days import read_days
@@ -53,7 +56,8 @@ def account_days(
         check_path(plot, "--plot")
     if (curve or plot is not None) and delta is None:
         raise ValueError("--curve and --plot need --delta.")
-    _print(read_days(file), delta, epsilon, at_most, adversary, curve, plot)
+    check_meant(trade_off)
+    _print(read_days(file), delta, epsilon, at_most, adversary, curve, plot, meant, trade_off)
 
 
 def account_together(runs: Sequence[TypedRun]) -> None:
@@ -85,6 +89,8 @@ def _print(
     adversary: ThreatModel | None,
     curve: bool,
     plot: Path | None,
+    meant: bool = False,
+    trade_off: Path | None = None,
 ) -> None:
     from dpverify.planning.schedules.result import account_schedule
     from dpverify.planning.schedules.schedule import Schedule
@@ -96,7 +102,7 @@ def _print(
     shown = result.to_dict()
     if curve and wanted() is not None:
         shown["curve"] = [{"runs": runs, "epsilon": end.to_dict()} for runs, end in result.cumulative()]
-    print_result(shown, schedule_table(result, curve=curve))
+    print_meant(result, meant, trade_off, shown, schedule_table(result, curve=curve))
 
     def figure() -> Figure:
         from dpverify.report.plots import new_figure

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.options import choice, integer, number
 from dpverify.cli.output import AtDelta, AtEpsilon, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
 from dpverify.guarantee import Adjacency
 
-__all__ = ["Law", "Neighbours", "Rate", "StepCount", "account_steps", "least_noise"]
+__all__ = ["Kind", "Law", "Neighbours", "Rate", "StepCount", "account_steps", "least_noise"]
 
 
 def _laws() -> tuple[str, ...]:
@@ -18,22 +19,36 @@ def _laws() -> tuple[str, ...]:
     return tuple(NoiseLaw)
 
 
+def _kinds() -> tuple[str, ...]:
+    from dpverify.planning.steps.sampling import Sampling
+
+    return tuple(Sampling)
+
+
 Rate = Annotated[
     float,
     number(
         "--rate",
         within="(0, 1]",
-        help="q, in {}: each record takes part with this probability, independently (Poisson sampling).",
+        help="q, in {}: with which probability each record takes part, as --sampling says.",
     ),
 ]
 StepCount = Annotated[int, integer("--steps", within="[1, inf)", help="How many steps there are.")]
 Law = Annotated[str, choice("--law", known=_laws, help="gaussian, or laplace for sums of numbers.")]
+Kind = Annotated[
+    str,
+    choice(
+        "--sampling",
+        known=_kinds,
+        help="poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset.",
+    ),
+]
 Neighbours = Annotated[
     str,
     choice(
         "--adjacency",
         known=lambda: tuple(Adjacency),
-        help="Which datasets are neighbours; with samples and laplace no replace-one.",
+        help="Which datasets are neighbours; with fixed-size no zero-out.",
     ),
 ]
 
@@ -46,22 +61,27 @@ def account_steps(
     rate: Rate = 1.0,
     steps: StepCount = 1,
     law: Law = "gaussian",
+    sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    meant: Meant = False,
+    trade_off: TradeOffFile = None,
 ) -> None:
     """Noisy steps of a trusted curator on samples of the records, as in DP-SGD.
 
-    Both ends are proved, of whichever direction is worse. The sampling is assumed to be as --rate says: batches cut
-    from a shuffled order are something else.
+    Both ends are proved, of whichever direction is worse. The sampling is assumed to be as --rate and --sampling say:
+    batches cut from a shuffled order are something else.
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
+    check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
+    from dpverify.planning.steps.sampling import Sampling
     from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
-    made = Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency)
-    print_result(account_steps(made, delta=delta, epsilon=epsilon))
+    made = Steps([(NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps)], adjacency)
+    print_meant(account_steps(made, delta=delta, epsilon=epsilon), meant, trade_off)
 
 
 def least_noise(
@@ -70,12 +90,13 @@ def least_noise(
     steps: StepCount = 1,
     rate: Rate = 1.0,
     law: Law = "gaussian",
+    sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
 ) -> None:
     """Least noise multiplier with which steps on samples of the records, as in DP-SGD, meet a budget."""
     from dpverify.digits import rounded_down, rounded_up
     from dpverify.planning.steps.calibration import least_noise
 
-    found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, adjacency=adjacency)
+    found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, sampling=sampling, adjacency=adjacency)
     missed = f", one of {rounded_down(found.lower, 6)} is not" if found.lower > 0.0 else ""
     print_result({"noise": found}, f"A noise multiplier of {rounded_up(found.upper, 6)} is enough{missed}.")

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from dpverify.changes import Full
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Interval, Number
+from dpverify.guarantee import Interval, Number, PrivacyCurve
 from dpverify.planning.answers import PROOF, answered, between, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
 from dpverify.planning.schedules.schedule import Schedule
@@ -104,11 +104,8 @@ class ScheduleResult(AccountResult):
             for claims in [mechanism_claims_of(day.protocol)]
         ]
 
-    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
-        """Return epsilon at other deltas, enclosed."""
-        with within_limits(self.name):
-            curve = self.schedule.curve(min(deltas), 1e-3)
-            return [curve.epsilon(delta) for delta in deltas]
+    def _curve(self, relative_width: float, reference_delta: float, *, sharp: bool = True) -> PrivacyCurve:
+        return self.schedule.curve(reference_delta, relative_width, sharp=sharp)
 
     def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
         """Return epsilon after so many runs, enclosed, at the delta of the whole.

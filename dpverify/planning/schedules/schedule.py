@@ -179,9 +179,18 @@ class Schedule:
         return Interval.proved(ends[0].lower, ends[1].upper)
 
     def curve(
-        self, reference_delta: float, relative_width: float = 1e-6, runs: int | None = None, *, quick: bool = False
+        self,
+        reference_delta: float,
+        relative_width: float = 1e-6,
+        runs: int | None = None,
+        *,
+        quick: bool = False,
+        sharp: bool = True,
     ) -> PrivacyCurve:
-        """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta."""
+        """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta.
+
+        One that is not sharp has the bounds that are found at once, mostly a hundredth wide, for many answers.
+        """
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
         most, reference_delta = min(self.at_most, number), max(reference_delta, LEAST_GUESS)
         if self.uniform:
@@ -203,7 +212,7 @@ class Schedule:
             laws = self._families(reference_delta, relative_width)
             (upper, met), (lower, _) = (self._counted(counts) for counts in self._counts(number))
             if most == number:
-                return SeveralComposition(laws, upper, lower, quick=quick)
+                return SeveralComposition(laws, upper, lower, quick=quick, sharp=sharp)
             # So many runs meet no more instances than that, and so many instances are met in no more runs.
             return SeveralComposition(laws, upper, lower, min(most * met, sum(upper)), most, quick=quick)
 

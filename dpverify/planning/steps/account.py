@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
-from dpverify.guarantee import Adjacency, Interval, Number, ThreatModel
+from dpverify.guarantee import Adjacency, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
 from dpverify.planning.steps.events import is_event, steps_of_event
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
-from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
+from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
 __all__ = ["StepsResult", "account_steps", "steps_of"]
 
 _NAME = "noisy steps"
-_PROFILE_WIDTH = 1e-3
-_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, ResponseStep)
+_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeStep, ResponseStep, RenyiKnown)
 
 
 @dataclass(frozen=True)
@@ -48,17 +47,8 @@ class StepsResult(AccountResult):
     def _rows(self) -> list[dict[str, Any]]:
         return [step.to_dict() | {"instances": count} for step, count in self.steps.parts]
 
-    def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
-        """Return epsilon at other deltas, enclosed: the privacy profile of the same steps.
-
-        Parameters
-        ----------
-        deltas : sequence of float
-            In (0, 1), at least one; the accuracy is set for the least.
-        """
-        with within_limits(_NAME):
-            curve = self.steps.curve(_PROFILE_WIDTH, min(deltas))
-            return [curve.epsilon(delta) for delta in deltas]
+    def _curve(self, relative_width: float, reference_delta: float, *, sharp: bool = True) -> PrivacyCurve:
+        return self.steps.curve(relative_width, reference_delta)
 
     def certificate(self) -> dict[str, Any]:
         """Raise ValueError: certificates are of protocols."""

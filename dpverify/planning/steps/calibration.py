@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 
 from dpverify.guarantee import (
@@ -17,6 +18,7 @@ from dpverify.guarantee import (
 )
 from dpverify.planning.answers import between, within_limits
 from dpverify.planning.steps.account import steps_of
+from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 from dpverify.search import largest_integer, smallest_at_level
 from protocols.validation import check_integer, check_real
@@ -38,6 +40,7 @@ def least_noise(
     steps: int = 1,
     rate: float = 1.0,
     law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
+    sampling: Sampling | str = Sampling.POISSON,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     relative_width: float = 1e-4,
 ) -> Interval:
@@ -49,7 +52,7 @@ def least_noise(
         (epsilon, delta), delta positive.
     steps : int
         How many.
-    rate, law, adjacency
+    rate, law, sampling, adjacency
         As for `dpverify.NoisyStep` and `dpverify.account`.
     relative_width : float
         The accuracy wanted.
@@ -75,9 +78,9 @@ def least_noise(
     check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
 
     def epsilon(noise: float) -> Interval:
-        return _epsilon(Steps([(NoisyStep(noise, rate, NoiseLaw(law)), steps)], adjacency), wanted, relative_width)
+        return _epsilon(Steps([(replace(step, noise=noise), steps)], adjacency), wanted, relative_width)
 
-    NoisyStep(1.0, rate, law)  # type: ignore[arg-type]  # refuses what is out of range, by its name
+    step = NoisyStep(1.0, rate, law, sampling)  # type: ignore[arg-type]  # refuses what is out of range, by its name
     start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
     met, missed = _crossed(epsilon, _target(wanted), start, _MOST_NOISE, relative_width)
     if met is None:
@@ -93,6 +96,7 @@ def largest_rate(
     noise: float,
     steps: int = 1,
     law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
+    sampling: Sampling | str = Sampling.POISSON,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     relative_width: float = 1e-4,
 ) -> Interval:
@@ -105,7 +109,7 @@ def largest_rate(
     ----------
     budget : Budget or (number, number)
         (epsilon, delta), delta positive.
-    noise, steps, law, adjacency
+    noise, steps, law, sampling, adjacency
         As for `least_noise`.
     relative_width : float
         The accuracy wanted.
@@ -129,21 +133,22 @@ def largest_rate(
     wanted = _positive(budget)
     check_integer("steps", steps, low=1, high=_MOST_STEPS)
     check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
-    law = NoisyStep(noise, 1.0, law).law  # type: ignore[arg-type]
+    made = NoisyStep(noise, 0.5, law, sampling)  # type: ignore[arg-type]
+    most = 1.0 if made.sampling is Sampling.POISSON else math.nextafter(1.0, 0.0)
 
     def epsilon(inverse: float) -> Interval:
-        step = NoisyStep(noise, min(1.0 / inverse, 1.0), law)
+        step = replace(made, rate=min(1.0 / inverse, most))
         return _epsilon(Steps([(step, steps)], adjacency), wanted, relative_width)
 
     if epsilon(1.0).upper <= _target(wanted):
-        return Interval(1.0, 1.0)
+        return Interval(most, 1.0)
     start = max(math.sqrt(steps) / wanted.epsilon, 1.0)
     met, missed = _crossed(epsilon, _target(wanted), start, 1.0 / _LEAST_RATE, relative_width, least=1.0)
     if met is None:
         raise InfeasibleBudgetError(
             f"budget={wanted} is not proved to be met by {steps:,} steps at rates from {_LEAST_RATE:g} on."
         )
-    return Interval.proved(min(1.0 / met, 1.0), min(1.0 / missed, 1.0))
+    return Interval.proved(min(1.0 / met, most), min(1.0 / missed, 1.0))
 
 
 def most_steps(

@@ -7,27 +7,32 @@ there may be adaptive, and is covered. Noise multipliers are relative to the lar
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from typing import Any
 
+from dpverify.guarantee import enclosing_floats
 from dpverify.planning.steps.integers import DiscreteLaplaceStep
 from dpverify.planning.steps.listed import ResponseStep
+from dpverify.planning.steps.renyi import ConcentratedStep
+from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step
+from protocols.validation import check_integer
 
 __all__ = ["is_event", "steps_of_event"]
 
-_SAMPLED = "PoissonSampledDpEvent"
-_NOISE: dict[str, Callable[[Any, float], Step]] = {
-    "GaussianDpEvent": lambda event, rate: NoisyStep(event.noise_multiplier, rate),
-    "LaplaceDpEvent": lambda event, rate: NoisyStep(event.noise_multiplier, rate, NoiseLaw.LAPLACE),
-    "DiscreteLaplaceDpEvent": lambda event, rate: DiscreteLaplaceStep(event.noise_parameter, event.sensitivity, rate),
+_SAMPLED, _BATCHES = "PoissonSampledDpEvent", "SampledWithoutReplacementDpEvent"
+_NOISE: dict[str, Callable[[Any, float, Sampling], Step]] = {
+    "GaussianDpEvent": lambda event, rate, kind: NoisyStep(event.noise_multiplier, rate, sampling=kind),
+    "LaplaceDpEvent": lambda event, rate, kind: NoisyStep(event.noise_multiplier, rate, NoiseLaw.LAPLACE, kind),
+    "DiscreteLaplaceDpEvent": lambda event, rate, kind: DiscreteLaplaceStep(
+        event.noise_parameter, event.sensitivity, rate, kind
+    ),
 }
 _WHY = {
     "NonPrivateDpEvent": "it is not private at all",
     "UnsupportedDpEvent": "nothing is known of it",
-    "SampledWithoutReplacementDpEvent": "no pair is proved to dominate batches of a fixed size",
-    "SampledWithReplacementDpEvent": "no pair is proved to dominate batches of a fixed size",
+    "SampledWithReplacementDpEvent": "no pair is proved to dominate batches that may hold a record twice",
     "TruncatedSubsampledGaussianDpEvent": "no pair is proved to dominate truncated batches",
-    "ZCDpEvent": "it says nothing but Renyi divergences, which prove no lower end",
     "RepeatAndSelectDpEvent": "it says nothing but Renyi divergences, which prove no lower end",
 }
 
@@ -45,8 +50,9 @@ def steps_of_event(event: Any) -> list[tuple[Step, int]]:
     Parameters
     ----------
     event : dp_accounting.DpEvent
-        Composed, also of itself, of Gaussian and Laplace noise, discrete or not, on all records or by Poisson sampling,
-        and of randomized response.
+        Composed, also of itself, of Gaussian and Laplace noise, discrete Laplace noise, each on all records, by Poisson
+        sampling or in batches of a fixed size without replacement; of randomized response and of zero-concentrated
+        privacy. The rate of a batch is the next float above its share.
 
     Raises
     ------
@@ -69,14 +75,21 @@ def _parts(event: Any, count: int) -> Iterator[tuple[Step, int]]:
         for part in event.events:
             yield from _parts(part, count)
     elif name in _NOISE:
-        yield _NOISE[name](event, 1.0), count
-    elif name == _SAMPLED and event.sampling_probability == 0.0:
+        yield _NOISE[name](event, 1.0, Sampling.POISSON), count
+    elif name == "ZCDpEvent":
+        yield ConcentratedStep(event.rho, event.xi), count
+    elif (name == _SAMPLED and event.sampling_probability == 0.0) or (name == _BATCHES and event.sample_size == 0):
         return
     elif name == _SAMPLED and type(event.event).__name__ in _NOISE:
-        yield _NOISE[type(event.event).__name__](event.event, event.sampling_probability), count
+        yield _NOISE[type(event.event).__name__](event.event, event.sampling_probability, Sampling.POISSON), count
+    elif name == _BATCHES and type(event.event).__name__ in _NOISE:
+        size = check_integer("source_dataset_size", event.source_dataset_size, low=1)
+        batch = check_integer("sample_size", event.sample_size, low=1, high=size - 1)
+        rate = enclosing_floats(Fraction(batch, size))[1]
+        yield _NOISE[type(event.event).__name__](event.event, rate, Sampling.FIXED_SIZE), count
     elif name == "RandomizedResponseDpEvent":
         if event.num_buckets > 1 and event.noise_parameter < 1.0:
             yield ResponseStep(event.noise_parameter, event.num_buckets), count
     else:
-        of = f" of {type(event.event).__name__}" if name == _SAMPLED else ""
+        of = f" of {type(event.event).__name__}" if name in (_SAMPLED, _BATCHES) else ""
         raise ValueError(f"event={name}{of} is not covered: {_WHY.get(name, 'no pair is proved to dominate it')}.")

@@ -1,4 +1,4 @@
-"""Steps whose laws are short lists: randomized response, and what is known to be (eps, delta)-DP.
+"""Steps of which a bound is known, or a short list: (eps, delta)-DP, bounded range, and randomized response.
 
 On a sample of the records the pair (P1, P0) becomes that of `(1-q) P0 + q P1` against P0, as for noise on a line: what
 dominates P1 against P0, for all real epsilon, dominates these mixtures (docs/sampling.md).
@@ -6,8 +6,10 @@ dominates P1 against P0, for all real epsilon, dominates these mixtures (docs/sa
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
+import numpy as np
 from flint import arb
 
 from dpverify.formulas.contexts import arb_context, lower_float, upper_float
@@ -16,18 +18,37 @@ from dpverify.planning.steps.sampling import SampledStep, Sampling
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import erased
 from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp
-from dpverify.privacy_loss.sampling.pairs import ListedPair
+from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.pairs import LinePair, ListedPair
 from dpverify.rounding import UNIT
 from dpverify.shown import Plain
 from protocols.validation import check_ranges
 
-__all__ = ["OpaqueStep", "ResponseStep"]
+__all__ = ["BoundedRangeStep", "OpaqueStep", "ResponseStep"]
+
+_SHARES = (0.5, 0.55, 0.65, 0.8, 0.95, 0.995)
+"""Of a range, above 0: what a choice between two candidates attains. Of few steps the best share is large."""
 
 
-def _sampled(pair: PrivacyLossDistribution, rate: float) -> ListedPair:
-    """Return the pair of a sample, from one that is the same in both directions."""
-    both = Directions(pair, pair)
-    return ListedPair(both if rate == 1.0 else erased(both, 1.0 - rate, rate))
+def _sampled(pair: Directions, rate: float) -> ListedPair:
+    """Return the pair of a sample, from that of all records."""
+    return ListedPair(pair if rate == 1.0 else erased(pair, 1.0 - rate, rate))
+
+
+def _same(pair: PrivacyLossDistribution) -> Directions:
+    return Directions(pair, pair)
+
+
+def _two_losses(epsilon: float, above: float) -> PrivacyLossDistribution:
+    """Return the pair of losses `above`, of mass `(1 - e^(above - epsilon)) / (1 - e^-epsilon)`, and epsilon less."""
+    below = above - epsilon
+    whole = -math.expm1(-epsilon)
+    return PrivacyLossDistribution.from_atoms(
+        np.array([below, above]),
+        np.array([math.exp(-epsilon) * math.expm1(above), -math.expm1(below)]) / whole,
+        relative_error=(4.0 * epsilon + 64.0) * UNIT,
+        loss_error=4.0 * epsilon * UNIT,
+    )
 
 
 @dataclass(frozen=True)
@@ -68,10 +89,63 @@ class OpaqueStep(SampledStep):
         return None if self.delta > 0.0 else arb(self.epsilon)
 
     def _comes(self, shifts: int, tail: float) -> ListedPair:
-        return _sampled(approximate_dp(self.epsilon, self.delta), self.rate)
+        return _sampled(_same(approximate_dp(self.epsilon, self.delta)), self.rate)
 
     def __str__(self) -> str:
         return f"({self.epsilon:g}, {self.delta:g})-DP, {self._sample}"
+
+
+@dataclass(frozen=True)
+class BoundedRangeStep(SampledStep):
+    """A choice by the exponential mechanism, or another step of bounded range: losses within epsilon of one another.
+
+    Weights `e^(epsilon score / (2 sensitivity))` give a range of epsilon: a log-ratio of weights is at most epsilon / 2
+    in size. Permute-and-flip has none: its losses are as far as `epsilon + ln(2 - e^-epsilon)` apart, and it is an
+    `OpaqueStep(epsilon)`.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, positive. In batches of a fixed size, of one record of the batch that is replaced.
+    rate : float
+        With which probability each record takes part; by Poisson sampling for add-remove and zero-out only.
+    sampling : Sampling or str
+        "poisson", or "fixed-size" where batches of a fixed size are drawn without replacement.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> import dpverify
+    >>> choice = dpverify.BoundedRangeStep(0.1)
+    >>> print(dpverify.account(choice, instances=100, delta="1e-6", relative_width=1e-3).epsilon)
+    [2.24167, 2.61193]
+    """
+
+    epsilon: float = field(metadata={"within": "(0, 700]"})
+    rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
+    sampling: Sampling = Sampling.POISSON
+
+    _name = "a step of bounded range"
+    _becomes_proved = False
+
+    def _loss(self, shifts: int) -> arb:
+        return arb(self.epsilon)
+
+    def _comes(self, shifts: int, tail: float) -> LinePair:
+        return LinePair(NoiseLine.bounded_range(self.epsilon), self.rate)
+
+    def attained(self, adjacency: Adjacency, tail: float) -> list[ListedPair]:
+        """Return pairs that choices between two candidates attain: one loss at a share of the range, one below 0."""
+        at = [share * self.epsilon for share in _SHARES]
+        pairs = [Directions(_two_losses(self.epsilon, t), _two_losses(self.epsilon, self.epsilon - t)) for t in at]
+        return [_sampled(pair, self.rate) for pair in pairs]
+
+    def __str__(self) -> str:
+        return f"a choice of range {self.epsilon:g}, {self._sample}"
 
 
 @dataclass(frozen=True)
@@ -120,7 +194,7 @@ class ResponseStep(Plain):
         if self.buckets > 2:
             for law in laws:
                 law.append((self.buckets - 2) * other)
-        return _sampled(PrivacyLossDistribution.from_pmfs(*laws, relative_error=8.0 * UNIT), 1.0)
+        return ListedPair(_same(PrivacyLossDistribution.from_pmfs(*laws, relative_error=8.0 * UNIT)))
 
     def __str__(self) -> str:
         return f"randomized response over {self.buckets:,} values, {self.noise:g} of them drawn"

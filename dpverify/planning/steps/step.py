@@ -11,8 +11,16 @@ from flint import arb
 
 from dpverify.changes import Full
 from dpverify.guarantee import Adjacency, Interval, PrivacyCurve
+from dpverify.planning.steps.renyi import RenyiKnown, pair_of, pooled
 from dpverify.planning.steps.sampling import SampledStep, Sampling, assumed, check_loss
-from dpverify.privacy_loss.composing.bounds import BestCurve, BetweenCurves, LargestLossCurve, WorstCurve, total
+from dpverify.privacy_loss.composing.bounds import (
+    BestCurve,
+    BetweenCurves,
+    InfiniteLossCurve,
+    LargestLossCurve,
+    WorstCurve,
+    total,
+)
 from dpverify.privacy_loss.sampling.curve import SampledCurve
 from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.pairs import LinePair, SampledPair
@@ -26,6 +34,7 @@ __all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps"]
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
 _LEAST_TAIL = 1e-280
+_NO_LOWER = "of some steps nothing but Renyi divergences are known, which prove no lower end: it is 0"
 _STEPS = 2**14
 """Into which continuous noise is divided where a record is replaced among a sample."""
 
@@ -174,8 +183,9 @@ class Steps(Plain):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What is assumed of the sampling."""
-        return assumed([(step.sampling, step.rate) for step, _ in self.parts])
+        """What is assumed of the sampling, and whether there is no lower end."""
+        samples = assumed([(step.sampling, step.rate) for step, _ in self.parts])
+        return (*samples, _NO_LOWER) if any(isinstance(step, RenyiKnown) for step, _ in self.parts) else samples
 
     @property
     def largest_loss(self) -> LargestLossCurve:
@@ -202,9 +212,16 @@ class Steps(Plain):
                 either_way=self.adjacency is Adjacency.REPLACE_ONE,
             )
 
-        counts = [count for _, count in self.parts]
-        upper = [step.pair(self.adjacency, tail) for step, _ in self.parts]
-        found = [step.attained(self.adjacency, tail) for step, _ in self.parts]
+        known = [(step, count) for step, count in self.parts if isinstance(step, RenyiKnown)]
+        others = [(step, count) for step, count in self.parts if not isinstance(step, RenyiKnown)]
+        counts = [count for _, count in others]
+        upper = [step.pair(self.adjacency, tail) for step, _ in others]
+        if known:
+            if not others:
+                return pooled(known)
+            counts, upper = [*counts, 1], [*upper, pair_of(pooled(known), tail)]
+            return BetweenCurves(made(upper), InfiniteLossCurve(0.0, Full(1)))
+        found = [step.attained(self.adjacency, tail) for step, _ in others]
         if all(pairs is None for pairs in found):
             return made(upper)
         # Each choice of attained pairs, one for each kind of step, bounds what there is from below.

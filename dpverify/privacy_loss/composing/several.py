@@ -235,6 +235,8 @@ class SeveralComposition:
     quick : bool
         Whether answers at about the laws' reference delta may be 1e-4 wider: many such compositions of one `laws` cost
         little more than one, see `ContourComposition`.
+    sharp : bool
+        Whether bounds are narrowed that are loose, at a cost of seconds for each answer.
 
     Raises
     ------
@@ -251,6 +253,7 @@ class SeveralComposition:
         attained: int | None = None,
         *,
         quick: bool = False,
+        sharp: bool = True,
     ) -> None:
         total, known = (sum(check_integer("count", count, low=0) for count in counts) for counts in (upper, lower))
         if known != total:
@@ -259,7 +262,7 @@ class SeveralComposition:
         self._most = total if most is None else check_integer("most", most, low=1, high=total)
         self._attained = self._most if attained is None else check_integer("attained", attained, low=1, high=self._most)
         self._step, self._quick = 0.0, quick
-        self._all = self._most == total and not quick
+        self._all = self._most == total and sharp and not quick
 
     def _ask(self, question: Callable[[list[Composition], list[Composition]], Answer]) -> Answer:
         """Ask, on coarser and coarser grids until the windows fit in memory."""

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
-from dpverify.formulas.contexts import arb_context, upper_float
+from dpverify.formulas.contexts import FLOATS, Context, arb_context, upper_float
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT, summation_error
+from dpverify.search import least_argument
 from protocols.validation import check_integer, check_real
 
-__all__ = ["ConcentratedCurve", "renyi_divergence", "zero_concentrated_rho"]
+__all__ = ["ConcentratedCurve", "RenyiCurve", "renyi_divergence", "zero_concentrated_rho"]
+
+_LOG_ORDERS = (-25.0, 25.0)
+"""Between which logarithms of alpha - 1 the best order is looked for."""
 
 
 def renyi_divergence(pair: PrivacyLossDistribution, order: float) -> Interval:
@@ -104,3 +111,60 @@ class ConcentratedCurve:
             rho = self._instances / (2 * ctx.convert(self._sigma) ** 2)
             upper = upper_float(rho + 2 * ctx.sqrt(-rho * ctx.log(ctx.convert(delta))))
         return Interval(0.0, upper)
+
+
+class RenyiCurve:
+    """What Renyi divergences alone say, of both directions: an upper end, at every real epsilon; the lower one is 0.
+
+    `(1 - e^(epsilon - L))+ <= e^((alpha - 1) (L - epsilon)) (1 - 1/alpha)^(alpha - 1) / alpha` for every loss L, as
+    `(1 - y) y^(alpha - 1)` is largest at `y = 1 - 1/alpha`. So its mean, the divergence, is at most that of the right
+    side: `e^((alpha - 1) (D_alpha - epsilon))` times the constant, for each order alpha (canonne2020, Proposition 12).
+
+    Parameters
+    ----------
+    rho, xi : Fraction
+        D_alpha is at most `rho alpha + xi`, and what the table adds.
+    table : sequence of (float, Fraction)
+        Orders above 1 and what is added for each: no other order is known then. Empty where rho and xi say all.
+    """
+
+    def __init__(self, rho: Fraction, xi: Fraction, table: Sequence[tuple[float, Fraction]] = ()) -> None:
+        self._rho, self._xi, self._table = rho, xi, dict(table)
+
+    def delta(self, epsilon: float) -> Interval:
+        """Return the divergence at one real epsilon, between 0 and an upper bound."""
+        check_real("epsilon", epsilon)
+
+        def log_bound(ctx: Context, order: float) -> Any:
+            divergence, fall, less = self._at(ctx, order)
+            return less * (divergence - ctx.convert(epsilon) + fall) - ctx.log(ctx.convert(order))
+
+        order = self._best(log_bound)
+        with arb_context() as ctx:
+            found = log_bound(ctx, order)
+            upper = upper_float(ctx.exp(found)) if found < 0 else 1.0
+        return Interval(0.0, min(upper, 1.0))
+
+    def epsilon(self, delta: float) -> Interval:
+        """Return the smallest epsilon >= 0 at which the divergence is at most delta, between 0 and an upper bound."""
+        check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
+
+        def bound(ctx: Context, order: float) -> Any:
+            divergence, fall, less = self._at(ctx, order)
+            return divergence + fall - (ctx.log(ctx.convert(delta)) + ctx.log(ctx.convert(order))) / less
+
+        order = self._best(bound)
+        with arb_context() as ctx:
+            return Interval(0.0, max(upper_float(bound(ctx, order)), 0.0))
+
+    def _at(self, ctx: Context, order: float) -> tuple[Any, Any, Any]:
+        """Return D_alpha, ln(1 - 1/alpha), and alpha - 1."""
+        alpha = ctx.convert(order)
+        divergence = ctx.convert(self._rho) * alpha + ctx.convert(self._xi) + ctx.convert(self._table.get(order, 0))
+        return divergence, ctx.log1p(-1 / alpha), alpha - 1
+
+    def _best(self, bound: Callable[[Context, float], Any]) -> float:
+        """Return about the order at which a bound is least."""
+        if self._table:
+            return min(self._table, key=lambda order: float(bound(FLOATS, order)))
+        return 1.0 + math.exp(least_argument(lambda x: bound(FLOATS, 1.0 + math.exp(x)), *_LOG_ORDERS, steps=48))

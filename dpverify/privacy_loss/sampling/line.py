@@ -83,7 +83,7 @@ class NoiseLine:
     atoms : (float, float)
         P0-masses at both ends.
     normal : bool
-        Whether z is a standard normal variable; else its density is `slope / 4 e^(-slope (z + 1) / 2)`.
+        Whether z is a standard normal variable; else its density falls like `e^(-slope z / 2)`.
     missing : float
         Upper bound on what either law has outside [low, high].
     opposite : bool
@@ -136,6 +136,21 @@ class NoiseLine:
         slope = 1.0 / noise
         return cls(slope, 0.0, -1.0, 1.0, (0.5, 0.5 * math.exp(-slope)), False, 0.0)
 
+    @classmethod
+    def bounded_range(cls, epsilon: float) -> NoiseLine:
+        """Return the line of what dominates all pairs whose losses lie in an interval of a length of at most epsilon.
+
+        Their divergences are at most `(1 - e^((eps - epsilon) / 2))^2 / (1 - e^-epsilon)` for |eps| <= epsilon, which
+        is that of losses between -epsilon and epsilon whose density rises like `e^(loss / 2)`.
+
+        Parameters
+        ----------
+        epsilon : float
+            In (0, 700].
+        """
+        check_real("epsilon", epsilon, low=0.0, low_open=True, high=_LARGEST_LOSS)
+        return cls(epsilon, 0.0, -1.0, 1.0, (0.0, 0.0), False, 0.0)
+
     # ------------------------------------------------------------------ the loss
 
     def _exponent(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -144,7 +159,9 @@ class NoiseLine:
 
     @property
     def _constant(self) -> float:
-        return 1.0 / math.sqrt(2.0 * math.pi) if self.normal else 0.25 * self.slope
+        if self.normal:
+            return 1.0 / math.sqrt(2.0 * math.pi)
+        return 0.25 * self.slope if self.atoms[0] > 0.0 else -0.5 * self.slope / math.expm1(-self.slope)
 
     def _line_error(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Bound the error of `slope z + intercept` at floats z."""

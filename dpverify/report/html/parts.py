@@ -132,7 +132,7 @@ def _share(chosen: PlanRow, published: PlanRow | None) -> str:
         return share
     times = published.bitsum_rmse / chosen.bitsum_rmse
     shown = f"{times:.0f}" if times >= _MANY_TIMES else f"{times:.2g}"
-    return f"{share}; {shown} times that as published ({number(published.bitsum_rmse, 4)})"
+    return f"{share}; as published {number(published.bitsum_rmse, 4)}, {shown} times as much"
 
 
 def _at_half(dossier: Dossier) -> Interval | None:

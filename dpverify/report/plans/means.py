@@ -1,7 +1,8 @@
-"""Estimators of a mean as a table: exact errors beside what the sources say."""
+"""Estimators of a mean, and of a sum, as tables: exact errors beside what the sources, and a curator, have."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -14,8 +15,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpverify.planning.means import MeanPlans
+    from dpverify.planning.sweeps.sums import SumPlans
 
-__all__ = ["means_bars", "means_table"]
+__all__ = ["means_bars", "means_table", "sums_bars", "sums_table"]
 
 
 def means_bars(found: MeanPlans, axes: Axes | None = None) -> Axes:
@@ -59,3 +61,46 @@ def means_table(found: MeanPlans) -> RenderableType:
         guarantee = found.plans[0].guarantee
         lines.append(f"{guarantee.side.value.capitalize()}s, {guarantee.adjacency.value} adjacency.")
     return Group(title, rows, *map(Text, lines))
+
+
+def sums_bars(found: SumPlans, axes: Axes | None = None) -> Axes:
+    """Draw the error of every protocol for a sum, and a curator's."""
+    from dpverify.report.charts import bars_on
+
+    names, errors = [row.name for row in found.plans], [row.rmse for row in found.plans]
+    if math.isfinite(found.curator):
+        names, errors = [*names, "central-gaussian"], [*errors, found.curator]
+    title = f"{found.budget}, n = {found.users:,}, L = {found.largest:,}, I = {found.instances:,}"
+    return bars_on(axes, names, errors, x="RMSE of a sum of integers", title=title)
+
+
+def sums_table(found: SumPlans) -> RenderableType:
+    """Return one row per protocol: its error, next to a curator's, and what users send."""
+    numbers = ("RMSE", "of a curator's", "messages", "bytes")
+    rows = Rows(("protocol", *numbers, "parameters"), numbers)
+    for row in found.plans:
+        own = {name: value for name, value in row.parameters.items() if name != "largest"}
+        shown = ", ".join(f"{name}={value:.6g}" for name, value in own.items())
+        rows.add_row(
+            row.name,
+            rounded_up(row.rmse, 5),
+            rounded_up(row.rmse / found.curator, 3),
+            f"{row.messages:.4g}",
+            f"{row.size:.4g}",
+            shown,
+        )
+    many = f", I = {found.instances:,} sums of each user" if found.instances > 1 else ""
+    whose = f"budget {found.budget}, n = {counted(found.users, 'user')}{many}"
+    title = f"Sums of integers from 0 to {found.largest:,}, {whose}"
+    lines = [
+        "of a curator's: times the RMSE of a trusted curator's Gaussian noise; messages and bytes: of a user with the "
+        "largest integer, expected, in each sum.",
+        *(f"{name}: {reason}" for name, reason in found.failures.items()),
+    ]
+    if found.plans:
+        guarantee = found.plans[0].guarantee
+        lines.append(
+            f"{guarantee.side.value.capitalize()}s, {guarantee.adjacency.value} adjacency, "
+            f"{guarantee.threat_model.value} threat model."
+        )
+    return Group(Text(title, style="bold"), rows, *map(Text, lines))

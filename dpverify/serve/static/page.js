@@ -261,6 +261,10 @@ document.addEventListener("click", async (event) => {
   setTimeout(() => { event.target.textContent = "Copy"; }, 1500);
 });
 
+// On a phone the bar lies over the end of the page, which leaves it as much room.
+new ResizeObserver(([bar]) => document.documentElement.style.setProperty("--bar", `${bar.target.offsetHeight}px`))
+  .observe(document.querySelector(".progress"));
+
 byId("settings").addEventListener("submit", (event) => event.preventDefault());
 byId("settings").addEventListener("reset", (event) => {
   event.preventDefault();

@@ -116,6 +116,7 @@ export class Figure {
     const points = this.points[way];
     const drawn = this.curve(way, points, { text: points.map((point) => point.text ?? short(point.y)),
       hovertemplate: "%{x}: %{text}<extra></extra>" });
+    if (this.left[way] > 0) Object.assign(drawn, { name: `${LEGEND[way]} (${this.left[way]} to come)`, opacity: 0.5 });
     if (!this.about.ends) return [drawn];
     const end = { x: drawn.x, mode: "lines", line: { width: 0, color: colour(way) }, showlegend: false, hoverinfo: "skip" };
     const lower = { ...end, y: points.map((point) => number(point.lower)) };

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dpverify.claims.attacks.manipulation import density_manipulation, manipulation
+from dpverify.claims.attacks.manipulation import Manipulation, density_manipulation, manipulation
 from protocols.bitsum import (
     BitsumProtocol,
     CentralGaussian,
@@ -25,6 +25,7 @@ from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures
 from protocols.shuffler import shuffle
+from protocols.sums import PoissonSum, SplitAndMix
 from protocols.vector_sum import VectorSum
 
 USERS, MALICIOUS = 30, 4
@@ -141,8 +142,33 @@ def test_what_cannot_be_asked_is_refused() -> None:
             ValueError,
             r"^cap=0 must be an integer in \[1, 9007199254740992\]\.$",
         ),
-        (lambda: manipulation(7, 1), TypeError, r"^protocol=7 must be a BitsumProtocol, BucketSums or VectorSum\.$"),
+        (
+            lambda: manipulation(7, 1),
+            TypeError,
+            r"^protocol=7 must be a BitsumProtocol, SumProtocol, BucketSums or VectorSum\.$",
+        ),
     ):
         made: Any = call
         with pytest.raises(kind, match=said):
             made()
+
+
+def test_one_cheat_makes_a_sum_modulo_q_anything_and_a_cap_holds_unary_messages() -> None:
+    protocol, rng = SplitAndMix(5, 3, 64, 4, 0.5), np.random.default_rng(4)
+    honest = protocol.randomize([1, 2, 3, 0], rng).symbols
+    before = protocol.analyze(protocol.view(honest))
+    moved = {float(protocol.analyze(protocol.view([*honest, 0, 0, 0, share])) - before) for share in range(64)}
+    assert len(moved) == 64
+    found = [manipulation(protocol, m, cap) for m, cap in ((0, None), (1, None), (3, 4))]
+    assert [(each.malicious, each.lower, each.upper) for each in found] == [
+        (0, 0.0, 0.0),
+        (1, -63.0, 63.0),
+        (3, -63.0, 63.0),
+    ]
+    assert all(found[1].lower <= move <= found[1].upper for move in moved)
+    # From one end of the estimates to the other.
+    ends = protocol.analyze(np.arange(64))
+    assert ends.max() - ends.min() == found[1].upper
+    unary = PoissonSum(5, 3, 9.0)
+    assert manipulation(unary, 2).upper == math.inf
+    assert manipulation(unary, 2, cap=7) == Manipulation(2, 0.0, 14.0)

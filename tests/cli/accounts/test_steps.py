@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dpverify
+from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 from tests.cli.words import Run
 
@@ -14,12 +15,15 @@ def test_it_is_what_the_library_says(run: Run) -> None:
     laplace = run(*words.split())
     made = dpverify.account(NoisyStep(2.0, law=NoiseLaw.LAPLACE), epsilon="1", adjacency="replace-one")
     assert laplace == made.to_dict()
+    words = "account steps --noise 2 --rate .1 --sampling fixed-size --delta 1e-3 --adjacency replace-one --json"
+    batches = NoisyStep(2.0, 0.1, sampling=Sampling.FIXED_SIZE)
+    assert run(*words.split()) == dpverify.account(batches, delta="1e-3", adjacency="replace-one").to_dict()
 
 
 def test_a_table_names_the_sampling(run: Run) -> None:
     shown = " ".join(run("account", "steps", "--noise", "1", "--rate", ".5", "--delta", "1e-3").split())
     assert shown.startswith("1 noisy step, add-remove 1 x gaussian noise of 1, each record with probability 0.5")
-    assert "Sampling: Poisson sampling is assumed" in shown
+    assert "Note: Poisson sampling is assumed" in shown
 
 
 def test_no_noise_is_not_called_too_little_where_it_is_enough(run: Run) -> None:

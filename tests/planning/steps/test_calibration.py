@@ -7,6 +7,7 @@ import pytest
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError
 from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
 from dpverify.planning.steps.listed import OpaqueStep
+from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
 
@@ -36,6 +37,20 @@ def test_the_largest_rate() -> None:
     assert spent(NoisyStep(1.0, found.lower), 500)[1] <= 2.0 * (1.0 + 1e-6)
     assert spent(NoisyStep(1.0, found.upper), 500)[0] > 2.0 * (1.0 - 1e-6)
     assert largest_rate((2, "1e-5"), noise=50.0, steps=3).lower == 1.0
+
+
+def test_batches_of_a_fixed_size() -> None:
+    # Twice the noise of a Poisson sample; and where a record is replaced both ends are apart.
+    found = least_noise((2, "1e-5"), steps=50, rate=0.05, sampling="fixed-size", relative_width=1e-3)
+    alone = least_noise((2, "1e-5"), steps=50, rate=0.05, relative_width=1e-3)
+    assert abs(found.upper - 2.0 * alone.upper) <= 1e-2 * found.upper
+    replaced = least_noise(
+        (2, "1e-5"), steps=50, rate=0.05, sampling="fixed-size", adjacency="replace-one", relative_width=1e-2
+    )
+    assert 0.98 * found.lower < replaced.lower < found.upper < replaced.upper < 1.5 * found.upper
+    assert largest_rate((2, "1e-5"), noise=200.0, steps=5, sampling="fixed-size").lower == 1.0 - 2.0**-53
+    rate = largest_rate((2, "1e-5"), noise=2.0, steps=50, sampling="fixed-size", relative_width=1e-3)
+    assert spent(NoisyStep(2.0, rate.lower, sampling=Sampling.FIXED_SIZE), 50)[1] <= 2.0 * (1.0 + 1e-6)
 
 
 def test_the_most_steps() -> None:

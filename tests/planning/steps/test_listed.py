@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dpverify.guarantee import Adjacency
-from dpverify.planning.steps.listed import OpaqueStep, ResponseStep
+from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import Step, Steps
 
@@ -43,6 +43,37 @@ def test_two_steps_are_the_sum_over_all_outcomes(step: Step, adjacency: Adjacenc
         found = curve.delta(epsilon)
         assert found.lower - 1e-13 <= exact <= found.upper + 1e-13
         assert found.width <= 0.01 * found.upper + 1e-9
+
+
+def test_a_choice_between_two_is_next_to_what_its_range_allows() -> None:
+    # Exponential mechanisms of two candidates, each score up or down by its sensitivity: the losses of each pair are
+    # epsilon apart, and one step of the best of them has 98 % of the bound.
+    for rate, sampling in ((1.0, Sampling.POISSON), (0.2, Sampling.FIXED_SIZE)):
+        step = BoundedRangeStep(0.8, rate, sampling)
+        curve = Steps([(step, 1)]).curve(1e-5, 1e-3)
+        best = 0.0
+        for odds in np.exp(np.linspace(-3.0, 3.0, 301)):
+            p, q = (np.array([odds * up, down]) / (odds * up + down) for up, down in ((1.0, 1.0), (np.exp(-0.8), 1.0)))
+            assert np.ptp(np.log(p / q)) == pytest.approx(0.8)
+            mixed = (1.0 - rate) * q + rate * p
+            for x, y in ((mixed, q), (q, mixed)):
+                truth = np.maximum(x - np.exp(0.05) * y, 0.0).sum()
+                assert truth <= curve.delta(0.05).upper
+                best = max(best, float(truth))
+        assert curve.delta(0.05).lower <= best + 1e-12
+        assert curve.delta(0.05).lower >= 0.98 * curve.delta(0.05).upper
+    three = Steps([(BoundedRangeStep(0.8), 3)]).curve(1e-5, 1e-3).epsilon(1e-3)
+    assert three.upper < Steps([(OpaqueStep(0.8), 3)]).curve(1e-5, 1e-3).epsilon(1e-3).lower
+
+
+def test_permute_and_flip_has_no_bounded_range() -> None:
+    # Two candidates: in half of the orders the lesser one is asked first, and taken with e^(-epsilon d / 2).
+    epsilon = 0.3
+    p, q = (np.array([1.0 - 0.5 * fall, 0.5 * fall]) for fall in (1.0, math.exp(-epsilon)))
+    losses = np.log(p / q)
+    assert np.ptp(losses) == pytest.approx(epsilon + math.log(2.0 - math.exp(-epsilon)))
+    assert np.ptp(losses) > 1.7 * epsilon
+    assert np.abs(losses).max() == pytest.approx(epsilon)
 
 
 def test_the_largest_losses() -> None:

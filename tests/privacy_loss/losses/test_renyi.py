@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import mpmath as mp
 import numpy as np
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dpverify.privacy_loss.losses.pairs import discrete_gaussian, poisson
-from dpverify.privacy_loss.losses.renyi import ConcentratedCurve, renyi_divergence, zero_concentrated_rho
+from dpverify.privacy_loss.losses.renyi import ConcentratedCurve, RenyiCurve, renyi_divergence, zero_concentrated_rho
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs
 
@@ -64,3 +65,37 @@ def test_what_concentration_says_is_above_the_truth_and_inverts(sigma: float, in
         assert found.delta(epsilon.upper).upper == pytest.approx(delta, rel=1e-9)
         assert truth.delta(epsilon.upper).upper <= found.delta(epsilon.upper).upper * (1 + 1e-12)
     assert found.delta(instances / (2 * sigma**2)).upper == 1.0
+
+
+@given(rational_pairs(), st.lists(st.floats(1.01, 60.0), min_size=1, max_size=4, unique=True), st.floats(-1.0, 3.0))
+def test_renyi_divergences_bound_the_divergence_of_any_pair(
+    pair: RationalPair, orders: list[float], epsilon: float
+) -> None:
+    p, q = pair
+    if any(a > 0 and b == 0 for a, b in zip(p, q, strict=True)):
+        return
+    values = [renyi_divergence(floats(pair), order).upper for order in sorted(orders)]
+    curve = RenyiCurve(Fraction(0), Fraction(0), list(zip(sorted(orders), map(Fraction, values), strict=True)))
+    truth = sum(max(a - Fraction(math.exp(epsilon)) * b, Fraction(0)) for a, b in zip(p, q, strict=True))
+    assert truth <= curve.delta(epsilon).upper * (1.0 + 1e-12)
+    if 0 < (delta := curve.delta(epsilon).upper) < 1:
+        assert curve.epsilon(delta).upper <= max(epsilon, 0.0) + 1e-9 * (1.0 + abs(epsilon))
+
+
+def test_the_bound_of_one_order_is_attained() -> None:
+    # By the losses -x and ln alpha/(alpha - 1) above epsilon, as x grows: (1 - y) y^(alpha - 1) is largest there.
+    order, epsilon, mass = 5.0, 1.0, 1e-3
+    loss = epsilon + math.log(order / (order - 1.0))
+    least = math.log(mass * math.exp((order - 1.0) * loss)) / (order - 1.0)  # of the one loss alone
+    found = RenyiCurve(Fraction(0), Fraction(0), [(order, Fraction(least))]).delta(epsilon).upper
+    assert found == pytest.approx(mass * (1.0 - math.exp(epsilon - loss)), rel=1e-12)
+
+
+def test_the_best_order_is_found() -> None:
+    for rho, epsilon in ((0.5, 3.0), (1e-6, 0.01), (40.0, 100.0)):
+        curve = RenyiCurve(Fraction(rho), Fraction(0))
+        least = curve.delta(epsilon).upper
+        for order in 1.0 + np.exp(np.linspace(-8.0, 12.0, 300)):
+            one = RenyiCurve(Fraction(0), Fraction(0), [(float(order), Fraction(rho) * Fraction(float(order)))])
+            assert one.delta(epsilon).upper >= least * (1.0 - 1e-6)
+        assert curve.epsilon(least).upper == pytest.approx(epsilon, rel=1e-6)

@@ -209,6 +209,41 @@ def test_two_steps_contain_the_exact_divergence(noise: float, rate: float, epsil
         assert float(exact.rad()) < 1e-12
 
 
+@pytest.mark.parametrize(("length", "rate"), [(0.1, 1.0), (2.0, 0.3), (30.0, 1e-3), (650.0, 0.5)])
+def test_no_losses_of_bounded_range_reveal_more(length: float, rate: float) -> None:
+    # H(x) = (1 - sqrt(x e^-length))^2 / (1 - e^-length) between e^-length and e^length, and on samples, in Arb.
+    rng = np.random.default_rng(5)
+    line = NoiseLine.bounded_range(length)
+    largest = float(np.abs(line.moments(rate).losses).max())
+    found = line.sampled(rate, min(largest / 700.0, 16.0))
+    with ctx.workprec(16 * BITS):
+        end, q = number(length).exp(), number(rate)
+
+        def profile(x: arb) -> arb:
+            if not x > 1 / end:
+                return 1 - x
+            return (1 - (x / end).sqrt()) ** 2 / (1 - 1 / end) if x < end else arb(0)
+
+        def removed(a: arb) -> arb:
+            x = (a - 1 + q) / q  # of (r - a)+ = q (E - x)+
+            return q * profile(x) if x > 0 else 1 - a
+
+        for epsilon in (0.0, *(largest * rng.uniform(-1.0, 1.0, 6))):
+            a = number(float(epsilon)).exp()
+            for grid, truth in zip(found, (removed(a), 1 - a + a * removed(1 / a)), strict=True):
+                interval = Composition([(grid, 1)]).delta(float(epsilon))
+                assert truth.upper() >= interval.lower
+                assert truth.lower() <= interval.upper
+                assert length > 10.0 or interval.width < 1e-3
+        # Any two losses of that range and the mass that they have then; others lie between.
+        for share in rng.uniform(0.0, 1.0, 20):
+            t = number(float(share)) * number(length)
+            p = (1 - t.exp() / end) / (1 - 1 / end)
+            for x in (number(float(y) * length).exp() for y in rng.uniform(-1.0, 1.0, 5)):
+                terms = (p * (1 - x / t.exp()), (1 - p) * (1 - x * end / t.exp()))
+                assert bool(sum((term for term in terms if term > 0), arb(0)) <= profile(x) + arb(2) ** -200)
+
+
 def test_limits_are_refused() -> None:
     with pytest.raises(CapacityError, match=r"^noise=0\.02 .* more noise or a larger delta does not"):
         NoiseLine.gaussian(0.02)

@@ -1,0 +1,1 @@
+"""What does epsilon mean? What the best attacker reaches, both ends proved from the privacy curve."""

@@ -1,0 +1,276 @@
+"""Sums of integers side by side, each with its least noise for a budget: which protocol, and what it costs.
+
+Every bound in a search is that of the exact law, composed; what is returned is accounted for once more, and its epsilon
+is at most the budget's.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+from dpverify.changes import Full
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.shared.shares import split_distance
+from dpverify.claims.sums.split_and_mix import SplitAndMixClaims
+from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, InfeasibleBudgetError
+from dpverify.laws.two_sided import two_sided
+from dpverify.planning.account import account
+from dpverify.planning.plan import plan
+from dpverify.privacy_loss.composing.family import FamilyComposition
+from dpverify.search import smallest_at_level
+from dpverify.shown import Drawn, Plain
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
+from protocols.validation import check_choice, check_integer
+
+__all__ = ["SumPlan", "SumPlans", "plan_sums"]
+
+_TOLERANCE, _WIDTH, _SLACKS = 1e-4, 1e-5, (0.0, 3e-5, 5e-4)
+_NEARLY, _NEXT_TO = 1.01, 1.002
+"""How many times the error of Poisson noise that of NB noise may be; and that of the noise alone, of fewer shares."""
+_LARGEST = 1e9
+_MOST_SHARES, _MOST_SHAPE, _LISTED = 64, 2.0**12, 2.0**16
+_WRAPS = 1e-20
+"""The chance, about, with which noise may leave the range of the estimates, on either side."""
+
+_Maker = Callable[[Budget, int, int, int], SumProtocol]
+"""Returns a protocol for a budget, users, the largest integer and instances."""
+
+
+@dataclass(frozen=True)
+class SumPlan(Plain):
+    """One protocol for a sum of integers that meets a budget.
+
+    Parameters
+    ----------
+    name : str
+        The protocol's.
+    protocol : SumProtocol
+        Ready to run.
+    parameters : dict
+        Its parameters by argument name.
+    rmse : float
+        Root mean squared error of the sum of integers, for any input, in units of 1.
+    messages, size : float
+        The expected messages of a user with the largest integer, in each sum, and their bytes.
+    guarantee : Guarantee
+        What all sums together give.
+    """
+
+    plain_as: ClassVar[str] = "name parameters rmse messages bytes=size guarantee"
+
+    name: str
+    protocol: SumProtocol = field(repr=False)
+    parameters: dict[str, Any]
+    rmse: float
+    messages: float
+    size: float
+    guarantee: Guarantee
+
+
+@dataclass(frozen=True)
+class SumPlans(Drawn):
+    """What one budget buys for a sum of integers.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of all sums together.
+    users, largest, instances : int
+        How many users hold an integer from 0 to which one, and in how many sums each takes part.
+    curator : float
+        The RMSE of a trusted curator's Gaussian noise that meets it.
+    plans : tuple of SumPlan
+        Those that meet the budget, the least error first.
+    failures : dict of str to str
+        By name of the others, why there is none.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.means:sums_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.means:sums_bars"
+    plain_as: ClassVar[str] = "budget users largest instances curator rows=_rows"
+
+    budget: Budget
+    users: int
+    largest: int
+    instances: int
+    curator: float
+    plans: tuple[SumPlan, ...]
+    failures: dict[str, str]
+
+    @property
+    def _rows(self) -> list[Any]:
+        return [*self.plans, *({"name": name, "error": reason} for name, reason in self.failures.items())]
+
+
+def plan_sums(
+    budget: BudgetLike, *, users: int, largest: int, instances: int = 1, protocols: Sequence[str] | None = None
+) -> SumPlans:
+    """Find the parameters of least error of the protocols for a sum of integers.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        Of all sums together, replace-one adjacency, whoever sees all shuffled messages.
+    users, largest : int
+        n and L: how many users hold an integer in [0, L]. For real numbers up to m, L / m steps per unit (see
+        `protocols.sums.rounded`) add at most n / 4 to the squared error in steps, and nothing to privacy.
+    instances : int
+        In how many sums each user takes part, with an integer of her own for each.
+    protocols : sequence of str, optional
+        Of "split-and-mix", "poisson-sum" and "nb-sum"; all when omitted.
+
+    Returns
+    -------
+    SumPlans
+        `plans`, the least error first, and the reasons where there is none. For "split-and-mix" the shape of the noise
+        is the best power of two, and the shares are the fewest within .2 % of what the noise alone costs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+
+    Examples
+    --------
+    >>> found = plan_sums((1, "1e-6"), users=10_000, largest=4)
+    >>> [f"{row.name} {row.rmse:.3f}" for row in found.plans]
+    ['split-and-mix 5.642', 'poisson-sum 18.355', 'nb-sum 18.537']
+    """
+    target = Budget.of(budget)
+    users, largest = check_integer("users", users, low=1), check_integer("largest", largest, low=1)
+    instances = check_integer("instances", instances, low=1)
+    names = tuple(_MAKERS) if protocols is None else [check_choice("protocols", each, _MAKERS) for each in protocols]
+    plans, failures = [], {}
+    for name in names:
+        try:
+            plans.append(_planned(_MAKERS[name], target, users, largest, instances))
+        except (InfeasibleBudgetError, CapacityError) as error:
+            failures[name] = str(error)
+    curator = math.inf
+    if target.delta > 0.0:
+        curator = largest * plan("central-gaussian", target, users=users, instances=instances).bitsum_rmse
+    plans.sort(key=lambda row: row.rmse)
+    return SumPlans(target, users, largest, instances, curator, tuple(plans), failures)
+
+
+def _planned(maker: _Maker, budget: Budget, users: int, largest: int, instances: int) -> SumPlan:
+    """Return the plan of a protocol, aiming a little lower where the account does not confirm the search."""
+    for slack in _SLACKS:
+        aim = Budget(budget.epsilon * (1.0 - slack), budget.delta)
+        protocol = maker(aim, users, largest, instances)
+        found = account(protocol, instances=instances, delta=budget.exact_delta, relative_width=_WIDTH)
+        if found.epsilon.upper <= budget.epsilon:
+            break
+    else:
+        raise CapacityError(f"the account finds {found.epsilon.upper!r} where the search did epsilon={aim.epsilon!r}.")
+    claims: Any = mechanism_claims_of(protocol)
+    sent = claims.messages_per_user(protocol)
+    size = sent * claims.bytes_per_message(protocol)
+    return SumPlan(
+        claims.name, protocol, claims.parameters(protocol), claims.rmse(protocol), sent, size, found.guarantee
+    )
+
+
+def _epsilon(protocol: SumProtocol, instances: int, delta: float) -> float:
+    """Return an upper bound on the composed epsilon of the noise, quickly."""
+    claims: Any = mechanism_claims_of(protocol)
+    curve = claims.composed(protocol, Full(instances), _WIDTH, delta)
+    assert isinstance(curve, FamilyComposition)
+    return curve.epsilon(delta, quick=True).upper
+
+
+def _least(
+    made: Callable[[float], SumProtocol], budget: Budget, instances: int, delta: float, start: float, name: str
+) -> float:
+    """Return the least argument, about, at which a protocol meets the budget at this delta."""
+    if delta <= 0.0:
+        raise InfeasibleBudgetError(f"delta=0 cannot be met by {name}: its views are not pure DP.")
+
+    def epsilon(amount: float) -> float:
+        return _epsilon(made(amount), instances, delta)
+
+    found = smallest_at_level(epsilon, budget.epsilon, start, _LARGEST, _TOLERANCE)
+    if found is None:
+        raise InfeasibleBudgetError(
+            f"epsilon={budget.epsilon!r} cannot be met by {name} at an error below {_LARGEST:g}."
+        )
+    return found
+
+
+def _start(budget: Budget, largest: int, instances: int) -> float:
+    """Return about the deviation of normal noise that meets the budget."""
+    return largest * math.sqrt(-2.0 * instances * math.log(budget.delta or 0.5)) / budget.epsilon
+
+
+def _poisson(budget: Budget, users: int, largest: int, instances: int, name: str = "poisson-sum") -> PoissonSum:
+    def made(deviation: float) -> PoissonSum:
+        return PoissonSum(users, largest, deviation * deviation)
+
+    start = _start(budget, largest, instances)
+    return made(_least(made, budget, instances, budget.delta, start, name))
+
+
+def _negative_binomial(budget: Budget, users: int, largest: int, instances: int) -> NegativeBinomialSum:
+    """Return the noise of the fewest messages within a per cent of Poisson noise's error: of the least mean."""
+    error = _NEARLY * math.sqrt(_poisson(budget, users, largest, instances, "nb-sum").mean)
+
+    def made(rest: float) -> NegativeBinomialSum:
+        return NegativeBinomialSum(users, largest, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
+
+    def epsilon(rest: float) -> float:
+        return _epsilon(made(rest), instances, budget.delta)
+
+    rest = smallest_at_level(epsilon, budget.epsilon, 0.5, 1.0 - 1e-6, 2e-3)
+    if rest is None:
+        raise InfeasibleBudgetError(f"epsilon={budget.epsilon!r} cannot be met by nb-sum within 1 % of Poisson noise.")
+    return made(rest)
+
+
+def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> SplitAndMix:
+    def made(shape: float, modulus: int, shares: int, deviation: float) -> SplitAndMix:
+        # 2 r p / (1-p)^2 is the variance.
+        rest = 2.0 * shape / (shape + math.sqrt(shape * shape + 2.0 * shape * deviation * deviation))
+        return SplitAndMix(users, largest, modulus, shares, 1.0 - rest, shape)
+
+    def noise(shape: float, modulus: int, shares: int, delta: float, start: float) -> SplitAndMix:
+        of_deviation = functools.partial(made, shape, modulus, shares)
+        if shape == 1.0 and instances == 1 and delta > 0.0:
+            # The largest loss is that of all delta that matters: the least p is known, up to its rounding.
+            return replace(of_deviation(1.0), p=math.exp(-budget.epsilon / largest) * (1.0 + 4e-15))
+        return of_deviation(_least(of_deviation, budget, instances, delta, start, "split-and-mix"))
+
+    def deviation(found: SplitAndMix) -> float:
+        return math.sqrt(2.0 * found.shape * found.p) / (1.0 - found.p)
+
+    # The shape by the noise alone: from discrete Laplace noise on, as long as the error falls.
+    start, roomy = _start(budget, largest, instances), 2**52
+    best = noise(1.0, roomy, 1, budget.delta, start)
+    while best.shape < _MOST_SHAPE and deviation(best) < _LISTED:
+        other = noise(2.0 * best.shape, roomy, 1, budget.delta, deviation(best))
+        if deviation(other) >= deviation(best):
+            break
+        best = other
+    margin = two_sided(best.shape, best.p, _WRAPS).stop
+    modulus = 2 ** (users * largest + 2 * math.ceil(1.1 * margin)).bit_length()
+    for shares in range(1, _MOST_SHARES + 1):
+        charge = instances * (1.0 + math.exp(budget.epsilon)) * (1.0 + 1e-9)
+        left = budget.delta - charge * split_distance(users, shares, modulus, budget.delta / charge)
+        if left <= 0.0:
+            continue
+        found = noise(best.shape, modulus, shares, left, deviation(best))
+        if deviation(found) <= _NEXT_TO * deviation(best):
+            return found
+    raise InfeasibleBudgetError(
+        f"the budget {budget} cannot be met by split-and-mix with at most {_MOST_SHARES} shares for users={users}."
+    )
+
+
+_MAKERS: dict[str, _Maker] = {
+    SplitAndMixClaims.name: _split_and_mix,
+    "poisson-sum": _poisson,
+    "nb-sum": _negative_binomial,
+}

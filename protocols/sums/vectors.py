@@ -1,0 +1,186 @@
+"""Sums of vectors of bounded norm by shuffled signed unary messages: many users' integers, few messages each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.lsq.linear import LinearMap
+from protocols.shuffler import UserMessages, shuffle
+from protocols.validation import check_generator, check_participants, check_present, check_ranges, check_vectors
+
+__all__ = ["UnaryVectorSum"]
+
+_BLOCK_ENTRIES = 2**20
+_LONGEST = 1.0 + 1e-3
+"""Half-precision embeddings are off by 5e-4; what exceeds 1 is scaled down."""
+_SHRUNK = 1.0 - 1e-12
+"""So that no rounding leaves a vector longer than it may be."""
+
+
+@dataclass(frozen=True)
+class UnaryVectorSum:
+    """Each user rotates, clips and scales her vector, rounds it at random to integers, and sends these in unary.
+
+    Her v is s times a public random rotation of her vector, of norm at most 1, with coordinates clipped to
+    `+-clip / sqrt(d)`. Each v_j is rounded to one of both integers next to it, at random and with mean v_j, and is sent
+    as so many messages (j, sign). To each of the 2d counts all users together add noise. The estimate is the difference
+    of both counts of each coordinate, divided by s and rotated back.
+
+    A shuffler sees how many messages a user sends, and so about the norm of her vector; who sees what it hands on does
+    not.
+
+    Parameters
+    ----------
+    noise : Poisson or NegativeBinomial
+        The noise of each count, and with it n: as the bitsum, of any number instead of a bit.
+    dimension : int
+        d, at least 1.
+    scale : float
+        s: the larger, the less rounding and the more messages.
+    clip : float
+        The largest coordinate in units of `1 / sqrt(d)`, at least 1: those of a rotated unit vector are about normal.
+    seed : int
+        **Public**: it fixes the rotation, uniform on all of them. It must not be a seed of private randomness.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from protocols.bitsum import Poisson
+    >>> protocol = UnaryVectorSum(Poisson(users=1000, mean=500.0), dimension=2, scale=4.0)
+    >>> estimate = protocol.run(np.tile([0.6, 0.8], (1000, 1)), np.random.default_rng(7))
+    >>> estimate.shape, bool(np.abs(estimate - [600, 800]).max() < 40)
+    ((2,), True)
+    """
+
+    divided: ClassVar[tuple[str, ...]] = ()
+
+    noise: SingleNoise
+    dimension: int = field(metadata={"within": "[1, inf)", "help": "d, the coordinates of a user's vector."})
+    scale: float = field(metadata={"within": "(0, inf)", "help": "s, in {}: the larger, the less rounding."})
+    clip: float = field(
+        default=5.5, metadata={"within": "[1, inf)", "help": "The largest coordinate, rotated, over 1/sqrt(d), in {}."}
+    )
+    seed: int = field(default=0, metadata={"within": "[0, inf)", "help": "Fixes the rotation; public."})
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        if not isinstance(self.noise, SingleNoise) or self.noise.estimate is not Estimate.DEBIASED:
+            raise TypeError(f"noise={self.noise!r} must be Poisson or NegativeBinomial, with the estimate debiased.")
+
+    @property
+    def users(self) -> int:
+        """The number of users, n."""
+        return self.noise.users
+
+    @property
+    def largest(self) -> float:
+        """The largest |v_j|: an integer is at most one more."""
+        return self.scale * min(self.clip / math.sqrt(self.dimension), 1.0)
+
+    @property
+    def rotation(self) -> NDArray[np.float64]:
+        """The orthogonal matrix that a vector is multiplied by, shape (dimension, dimension), read-only."""
+        return LinearMap(self.dimension, kind="haar", seed=self.seed).matrix
+
+    def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
+        """Return the protocol of another number of users with the same randomizer; see `BitsumProtocol.with_users`."""
+        return replace(self, noise=self.noise.with_users(users, rounded=rounded))
+
+    def scaled(self, vectors: ArrayLike) -> NDArray[np.float64]:
+        """Return v of every user, shape (users, dimension); ValueError for a vector longer than 1."""
+        array = check_vectors("vectors", vectors, dimension=self.dimension)
+        long = np.linalg.norm(array, axis=1) > _LONGEST
+        if long.any():
+            row = int(np.argmax(long))
+            norm = float(np.linalg.norm(array[row]))
+            raise ValueError(f"vectors[{row}] has norm {norm:.6g}, but must have one in [0, 1].")
+        limit = self.clip / math.sqrt(self.dimension)
+        clipped = self.scale * np.clip(array @ self.rotation.T, -limit, limit)
+        norms = np.linalg.norm(clipped, axis=1, keepdims=True)
+        return np.asarray(clipped * (_SHRUNK * np.minimum(self.scale / np.maximum(norms, self.scale), 1.0)))
+
+    def _rounded(self, vectors: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+        below = np.floor(vectors)
+        return (below + (rng.random(vectors.shape) < vectors - below)).astype(np.int64)
+
+    def randomize(self, vectors: ArrayLike, rng: np.random.Generator) -> UserMessages:
+        """Return every user's messages, rows (coordinate, sign), sign 0 for + and 1 for -, as each would make them.
+
+        The vectors have shape (participants, dimension), at most n of them: ValueError else, or for one longer than 1.
+        """
+        places = self.scaled(vectors)
+        check_participants("vectors", len(places), self.users)
+        integers = self._rounded(places, check_generator("rng", rng))
+        own = np.stack([np.maximum(integers, 0), np.maximum(-integers, 0)], axis=2)
+        counts = own + self.noise.sample_view(np.zeros(own.shape, dtype=np.int64), rng, participants=1)[..., 0]
+        senders, coordinates, signs = np.nonzero(counts)
+        number = counts[senders, coordinates, signs]
+        return UserMessages(
+            np.repeat(np.stack([coordinates, signs], axis=1), number, axis=0), np.repeat(senders, number)
+        )
+
+    def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
+        """Return how often each (coordinate, sign) occurs in the messages, shape (dimension, 2)."""
+        rows = np.asarray(symbols).reshape(-1, 2)
+        outside = (rows < 0).any(axis=1) | (rows >= [self.dimension, 2]).any(axis=1)
+        if outside.any():
+            raise ValueError(
+                f"symbols contains {rows[outside][0].tolist()}, but must hold rows (coordinate, sign) in "
+                f"[0, {self.dimension}) x [0, 2)."
+            )
+        counts = np.bincount(rows[:, 0] * 2 + rows[:, 1], minlength=2 * self.dimension)
+        return counts.reshape(self.dimension, 2)
+
+    def sample_view(self, vectors: ArrayLike, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw the shuffled view from the users' vectors, in blocks: equal in law to `view(shuffle(randomize(..)))`.
+
+        Shape (dimension, 2): the counts of + and of - of each coordinate.
+        """
+        array = np.asarray(vectors)
+        check_participants("vectors", len(array), self.users)
+        check_generator("rng", rng)
+        zeros = np.zeros((self.dimension, 2), dtype=np.int64)
+        counts = np.array(self.noise.sample_view(zeros, rng, participants=len(array))[..., 0])
+        size = max(1, _BLOCK_ENTRIES // self.dimension)
+        for start in range(0, len(array), size):
+            integers = self._rounded(self.scaled(array[start : start + size]), rng)
+            counts[:, 0] += np.maximum(integers, 0).sum(axis=0)
+            counts[:, 1] += np.maximum(-integers, 0).sum(axis=0)
+        return counts
+
+    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
+        """Return the estimate of the sum of vectors, shape (..., dimension), from counts, shape (..., dimension, 2).
+
+        Unbiased but for what is clipped. TypeError if the counts are no integers, ValueError for another shape or a
+        negative count.
+        """
+        counts = np.asarray(view)
+        if not np.issubdtype(counts.dtype, np.integer):
+            raise TypeError(f"view has dtype {counts.dtype}, but must hold integers in [0, inf).")
+        if counts.shape[-2:] != (self.dimension, 2) or (counts < 0).any():
+            raise ValueError(f"view has shape {counts.shape}, but must hold counts >= 0, (..., {self.dimension}, 2).")
+        return np.asarray((counts[..., 0] - counts[..., 1]) @ self.rotation / self.scale)
+
+    def run(
+        self, vectors: ArrayLike, rng: np.random.Generator, *, participants: int | None = None
+    ) -> NDArray[np.float64]:
+        """Run randomizer, shuffler and analyzer once, message by message; return the estimate of the sum.
+
+        The vectors have shape (users, dimension), or (participants, dimension) where it is said how many take part;
+        ValueError for another number.
+        """
+        check_present("vectors", len(np.asarray(vectors)), self.users, participants)
+        return self.analyze(self.view(shuffle(self.randomize(vectors, rng), rng)))

@@ -1,0 +1,66 @@
+"""Sums of vectors: what an account covers, and what a simulation shows of error and messages."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from dpverify.changes import Full
+from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.guarantee import ThreatModel
+from dpverify.planning.account import account
+from protocols.bitsum import NegativeBinomial, Poisson
+from protocols.sums.vectors import UnaryVectorSum
+from tests.samples import sphere
+
+PROTOCOL = UnaryVectorSum(Poisson(10_000, 2633.0), 384, 8.6)
+CLAIMS = mechanism_claims_of(PROTOCOL)
+
+
+def test_the_error_is_next_to_a_curators() -> None:
+    found = account(PROTOCOL, delta=1e-6)
+    assert 1.003 < found.epsilon.lower < found.epsilon.upper < 1.008
+    assert found.parameters["noise"] == {"name": "poisson", "mean": 2633.0}
+    curator = 2.0 * least_sigma(found.epsilon.upper, 1e-6) * math.sqrt(384)
+    assert CLAIMS.rmse(PROTOCOL) < 1.16 * curator
+
+
+def test_runs_add_up() -> None:
+    small = UnaryVectorSum(Poisson(100, 400.0), 64, 2.0)
+    twice = CLAIMS.curve(small, Full(2), ThreatModel.COMMUNICATION)
+    one = CLAIMS.curve(
+        UnaryVectorSum(Poisson(100, 400.0), 128, 2.0 * math.sqrt(2.0)), Full(1), ThreatModel.COMMUNICATION
+    )
+    assert twice.epsilon(1e-6).upper == pytest.approx(one.epsilon(1e-6).upper, rel=1e-9)
+    with pytest.raises(ValueError, match="squared_change"):
+        account(small, instances=2, squared_change=1.0, delta=1e-6)
+
+
+def test_half_the_users_are_half_the_noise() -> None:
+    half = account(PROTOCOL, delta=1e-6, honest=5_000)
+    assert half.epsilon.upper == account(replace(PROTOCOL, noise=Poisson(5_000, 1316.5)), delta=1e-6).epsilon.upper
+
+
+@pytest.mark.parametrize("noise", [Poisson(400, 60.0), NegativeBinomial(400, 30.0, 0.7)])
+@pytest.mark.parametrize(("dimension", "clip"), [(1, 1.0), (2, 1.1), (7, 1.6), (48, 2.5)])
+def test_simulated_errors_and_messages(noise: Poisson, dimension: int, clip: float) -> None:
+    rng, vectors, squares, sent = np.random.default_rng(9), np.zeros((400, dimension)), [], []
+    parts = []
+    for seed in range(300):
+        protocol = UnaryVectorSum(noise, dimension, 2.6, clip, seed)
+        vectors[:] = sphere(400, dimension, 1)[:1]
+        estimate = protocol.analyze(protocol.sample_view(vectors, rng))
+        squares.append(float(np.sum((estimate - vectors.sum(axis=0)) ** 2)))
+        sent.append(float(np.abs(protocol.scaled(vectors[:1])).sum()) + 2 * dimension * noise.noise_mean / 400)
+        parts.append(float(np.sum((protocol.scaled(vectors[:1]) / 2.6 @ protocol.rotation - vectors[0]) ** 2)) * 400**2)
+    errors = CLAIMS.squared_errors(protocol)
+    assert np.mean(squares) == pytest.approx(sum(errors), abs=5.0 * np.std(squares) / math.sqrt(300))
+    assert np.mean(parts) == pytest.approx(errors.clipping, abs=5.0 * np.std(parts) / math.sqrt(300) + 1e-9)
+    assert np.mean(sent) <= CLAIMS.messages_per_user(protocol) + 5.0 * np.std(sent) / math.sqrt(300) + 1e-9
+    assert (
+        CLAIMS.bytes_per_user(protocol) == CLAIMS.messages_per_user(protocol) * {1: 1, 2: 2, 7: 4, 48: 7}[dimension] / 8
+    )

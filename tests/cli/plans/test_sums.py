@@ -1,0 +1,22 @@
+"""The command that puts protocols for a sum side by side."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from dpverify import cli
+
+ASKED = ["sums", "--epsilon", "1", "--delta", "1e-6", "--users", "200", "--largest", "3"]
+
+
+def test_the_table_and_json_have_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(ASKED) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "Sums of integers from 0 to 3, budget (1, 1e-06), n = 200 users" in shown
+    assert "communication threat model" in shown
+    assert cli.main([*ASKED, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["name"] for row in found["rows"]] == ["split-and-mix", "poisson-sum", "nb-sum"]
+    assert found["rows"][0]["bytes"] == found["rows"][0]["messages"] * 2 > 0

@@ -1,0 +1,70 @@
+"""Protocols for a sum at one budget: each meets it, none could do with less, the best is next to a curator's."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from dpverify import account
+from dpverify.claims.registry import mechanism_claims_of
+from dpverify.planning.sweeps.sums import SumPlans, plan_sums
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
+
+FEWER_BY_A_PER_MILLE = {"mean": 0.998, "p": 0.999, "shape": 0.998}
+
+
+@pytest.fixture(scope="module")
+def rating() -> SumPlans:
+    return plan_sums((1, "1e-6"), users=10_000, largest=4)
+
+
+@pytest.fixture(scope="module")
+def counts() -> SumPlans:
+    return plan_sums((1, "1e-6"), users=10_000, largest=4, instances=50, protocols=["poisson-sum", "split-and-mix"])
+
+
+def test_every_plan_meets_the_budget_and_spends_it(rating: SumPlans, counts: SumPlans) -> None:
+    for found in (rating, counts):
+        for row in found.plans:
+            given = {"instances": found.instances, "delta": "1e-6", "relative_width": 1e-5}
+            assert row.guarantee.epsilon <= 1.0
+            assert account(row.protocol, **given).epsilon.upper <= 1.0
+            name = {PoissonSum: "mean", NegativeBinomialSum: "shape", SplitAndMix: "p"}[type(row.protocol)]
+            less = replace(row.protocol, **{name: FEWER_BY_A_PER_MILLE[name] * getattr(row.protocol, name)})
+            assert account(less, **given).epsilon.upper > 1.0
+            claims = mechanism_claims_of(row.protocol)
+            assert (row.rmse, row.messages) == (claims.rmse(row.protocol), claims.messages_per_user(row.protocol))
+
+
+def test_a_rating_and_fifty_counts_are_next_to_a_curators(rating: SumPlans, counts: SumPlans) -> None:
+    best, poisson, nb = rating.plans
+    assert (best.name, poisson.name, nb.name) == ("split-and-mix", "poisson-sum", "nb-sum")
+    assert 5.642 < best.rmse < 5.643
+    assert 16.89 < rating.curator < 16.90
+    assert 18.35 < poisson.rmse < 18.36
+    assert 1.009 < nb.rmse / poisson.rmse < 1.011
+    assert (best.messages, best.size) == (6.0, 12.0)
+    assert nb.messages < poisson.messages
+    split, plain = sorted(counts.plans, key=lambda row: row.name)[::-1]
+    assert split.protocol.shape == 16.0
+    assert split.rmse < 119.1 < counts.curator < 119.5 < plain.rmse < 119.8
+
+
+def test_fewer_shares_would_not_do(rating: SumPlans) -> None:
+    fewer = replace(rating.plans[0].protocol, shares=5)
+    assert account(fewer, epsilon=1).delta.upper > 1e-6
+
+
+def test_what_cannot_be_is_said() -> None:
+    found = plan_sums((1, 0), users=9, largest=2)
+    assert not found.plans
+    assert set(found.failures.values()) == {
+        f"delta=0 cannot be met by {name}: its views are not pure DP."
+        for name in ("split-and-mix", "poisson-sum", "nb-sum")
+    }
+    assert "cannot be met by 'split-and-mix'" not in str(found)
+    # A single user has nobody to hide among, but noise that is all hers: one share does.
+    assert plan_sums((1, "1e-6"), users=1, largest=2, protocols=["split-and-mix"]).plans[0].messages == 1.0
+    with pytest.raises(ValueError, match=r"^protocols='rr' must be one of split-and-mix, poisson-sum, nb-sum"):
+        plan_sums((1, "1e-6"), users=9, largest=2, protocols=["rr"])

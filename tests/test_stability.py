@@ -1,0 +1,100 @@
+"""What docs/stability.md promises of files: the versions of their formats, and that what 0.2.0 wrote is read."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dpverify import PrivacyLedger, RandomizedResponse
+from dpverify.audit.running import checkpoint
+from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
+from dpverify.certificates import checker, contour_checker
+from dpverify.collection import batches, client, manifest
+from dpverify.collection.analysis import sums
+from dpverify.learning.files import model
+from dpverify.spending import ledger
+from dpverify.spending.lines import DamagedFileError, create
+
+ROOT = Path(__file__).resolve().parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+CERTIFICATE = "docs/certificates/readme.json"
+
+OF_0_2_0 = """\
+{"hash":"28e6c583c660680bf9b0b76d90053db404eb5b026ec93c3bc8c8c81e4f690a59",\
+"previous":"0000000000000000000000000000000000000000000000000000000000000000",\
+"record":{"at_most":null,"delta":"1/1000000","epsilon":"1","kind":"budget","threat_model":null,"version":1}}
+{"hash":"22a6030f4ad51ccae75853bfce96a2af468ff867c6447dad695a27477ae91581",\
+"previous":"28e6c583c660680bf9b0b76d90053db404eb5b026ec93c3bc8c8c81e4f690a59",\
+"record":{"kind":"spend","label":"Monday","runs":[{"count":1,"estimate":"debiased","mean":900.0,"protocol":"poisson",\
+"users":100}],"time":"2026-11-28T02:20:11+00:00"}}
+"""
+
+
+def test_the_page_has_the_formats_of_the_code() -> None:
+    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+    rows = {row[0].strip(): row for row in (line.strip("| ").split("|") for line in page.splitlines()) if len(row) >= 3}
+    found = [" ".join(re.findall(r"`[^`]*`|\d+", rows[name][2])).replace("`", "") for name in list(rows)[-8:]]
+    assert client.VERSION == manifest.VERSION
+    assert found == [
+        f"version {ledger._VERSION}",
+        f"{manifest.FORMAT} version {manifest.VERSION}",
+        f"{batches.VERSION}",
+        f"{sums.FORMAT} version {sums.VERSION}",
+        checker.FORMAT,
+        contour_checker.FORMAT,
+        model._FORMAT,
+        checkpoint._FORMAT,
+    ]
+
+
+def test_a_ledger_of_the_last_release_is_read_and_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    path.write_text(OF_0_2_0, encoding="utf-8")
+    ((label, day),) = PrivacyLedger(path).spent().days
+    assert (label, day.instances, day.protocol.users) == ("Monday", 1, 100)
+    PrivacyLedger(path).spend(RandomizedResponse(100, 0.45), 2, label="Tuesday")
+    assert [(label, day.instances) for label, day in PrivacyLedger(path).spent().days] == [
+        ("Monday", 1),
+        ("Tuesday", 2),
+    ]
+
+
+def test_a_newer_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
+    path = tmp_path / "spent.jsonl"
+    record = {"at_most": None, "delta": "1/1000", "epsilon": "1", "kind": "budget", "threat_model": None}
+    create(path, {**record, "version": ledger._VERSION + 1})
+    with pytest.raises(DamagedFileError, match=r"^path='.*' is no ledger of this version of dpverify\.$"):
+        PrivacyLedger(path).spent()
+
+    path = tmp_path / "model.npz"
+    np.savez(path, header=np.array(json.dumps({"format": "dpverify-classifier-3"})))
+    with pytest.raises(ValueError, match=r"must be a model .* \(its format is 'dpverify-classifier-3'\)\.$"):
+        model.load_model(path)
+
+    with pytest.raises(ValueError, match="format must be 'dpverify certificate 2'"):
+        checker.checked({**json.loads((ROOT / CERTIFICATE).read_text()), "format": "dpverify certificate 3"})
+
+
+def test_a_checkpoint_of_another_format_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "audit.npz"
+    with monkeypatch.context() as newer:
+        newer.setattr(checkpoint, "_FORMAT", "dpverify audit checkpoint 3")
+        Checkpoint(path, {"seed": "1"}).save({})
+    with pytest.raises(CheckpointError, match="belongs to an audit with another format"):
+        Checkpoint(path, {"seed": "1"}).load()
+
+
+def test_the_release_is_cited_as_it_is() -> None:
+    cited = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"version: {PROJECT['version']}\n" in cited
+    released = re.search(
+        rf"^## \[{PROJECT['version']}\] - (\S+)", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.M
+    )
+    assert released
+    assert f"date-released: {released[1]}\n" in cited
