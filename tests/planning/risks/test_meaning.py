@@ -9,10 +9,11 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from flint import arb, ctx, fmpq
 
 import dpverify
 from dpverify.guarantee import Adjacency, Guarantee, Interval, Side, ThreatModel, enclosing_floats
-from dpverify.planning.risks.meaning import Attack, Meaning, Risk, meaning_of
+from dpverify.planning.risks.meaning import Attack, Meaning, Risk, _log_odds, meaning_of
 from dpverify.planning.steps.listed import ResponseStep
 from dpverify.privacy_loss.losses.tradeoff import power_of_e
 from protocols.bitsum import RandomizedResponse
@@ -160,3 +161,15 @@ def test_what_was_typed_is_shown() -> None:
 def test_what_is_out_of_range_is_refused(given: dict[str, object], told: str) -> None:
     with pytest.raises(ValueError, match=told):
         dpverify.account(RandomizedResponse(20, 0.3), delta="0.1").meaning(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("prior", ["1/3", "0.1", "0.499999", "1e-9", "0.0271828"])
+def test_floats_beside_exact_odds_and_powers_are_on_their_sides(prior: str) -> None:
+    with ctx.workprec(200):
+        low, high = _log_odds(Fraction(prior))
+        exact = arb(fmpq(*((1 - Fraction(prior)) / Fraction(prior)).as_integer_ratio())).log()
+        assert arb(low) < exact < arb(high)
+        assert high - low < 1e-13
+        below, above = (arb(fmpq(*end.as_integer_ratio())) for end in power_of_e(high))
+        assert below < arb(high).exp() < above
+        assert above - below < 1e-14 * above
