@@ -28,6 +28,20 @@ def test_conformance_states_its_power_against_a_narrower_law() -> None:
     assert (constant.fault, constant.power) == ("any outcome but the law's only one", 1.0)
 
 
+def test_what_is_nearly_always_the_same_is_held_against_more_of_the_others() -> None:
+    rng, runs, level = np.random.default_rng(2), 2_000, 1e-3
+    sure = DiscreteLaw.of([0, 1, 2], [0.98, 0.015, 0.005])
+    result = conforms("a choice", sure, sure.sample(runs, rng), rng, level, 0.1)
+    share = float(result.fault.split(" in ")[1].split(" %")[0]) / 100.0
+    assert (result.p_value > level, result.power, 0.01 < share < 0.03) == (True, POWER, True)
+    hits = 0
+    for _ in range(100):  # a fault of that size, the same in every run that it hits
+        sample = np.where(rng.random(runs) < share, 1.0, sure.sample(runs, rng))
+        hits += conforms("a choice", sure, sample, rng, level, 0.1).p_value <= level
+    assert hits >= 83  # of 95 expected: 5.5 standard deviations below
+    assert conforms("a choice", sure, np.zeros(runs), rng, level, 0.1).p_value <= level
+
+
 def test_a_control_that_sees_nothing_means_no_power() -> None:
     quiet, loud = StructureCheck("order", 0.5, "nothing"), StructureCheck("order", 0.0, "sorted")
     assert checked(quiet, loud, 30, 1e-3, "here", "sorted messages").power == 1.0

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.results import SURE
 from dpverify.audit.running.target import Runnable, Target
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject, distinct
 from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
@@ -107,9 +106,9 @@ def bucket_subject(reference: BucketSums, *, implementation: Implementation | Ru
         for name, values in inputs.items()
     ]
     at = {name: place for place, name in enumerate(inputs)}
-    silent: tuple[str, ...] = ("how often an estimate or a selection differs that is nearly always the same",)
+    silent: tuple[str, ...] = ()
     if not counted:
-        silent = (*silent, "the messages behind what is published, which are what the adversary sees")
+        silent = ("the messages behind what is published, which are what the adversary sees",)
     if reference.buckets > _MOST_BUCKETS:
         silent = (*silent, "single buckets but a few, other than by the medians and spread of their columns")
     return Subject(
@@ -153,7 +152,7 @@ def _dataset(
     """Return a dataset with the laws of what is published, and behind it of the counts, if these are seen."""
     begin = len(published)
     named = [f"estimate of bucket {at}" for at in range(begin)] if begin > 1 else ["selected bucket"]
-    columns = {at: (named[at], law) for at, law in _looked_at(published) if law.atoms == 1 or law.pmf.max() <= SURE}
+    columns = {at: (named[at], law) for at, law in _looked_at(published)}
     columns |= {begin + at: (f"messages of bucket {at}", law) for at, law in _looked_at(counts)}
     start, separate = (begin, counts) if counts else (0, published)
     if len(separate) == 1:

@@ -15,7 +15,6 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.audit.results import SURE
 from dpverify.audit.running.target import ReadTarget, Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
 from dpverify.audit.subjects.bitsum import Implementation
@@ -82,7 +81,7 @@ def local_subject(reference: Any, *, implementation: Any = None, users: int | No
         inputs, each = np.array([value, *[values[0]] * (users - 1)]), [law, *[laws[0]] * (users - 1)]
         columns = {0: ("report", law)}
         equal = _equal(law, laws[0], users - 1)
-        if users > 1 and equal.pmf.max() <= SURE:
+        if users > 1:
             columns[users] = ("number of reports that equal the first user's", equal)
         datasets.append(
             Dataset(f"input {value!r}", inputs, columns, independent=(slice(0, users), each) if users > 1 else None)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 
-__all__ = ["rare_events"]
+__all__ = ["count_rare_events", "rare_events"]
 
 _LEAST_EXPECTED = 1.0
 """Tails are halved until so few samples are expected there."""
@@ -50,6 +50,11 @@ def rare_events(law: DiscreteLaw, samples: ArrayLike | Tally) -> tuple[float, st
     event = f"outcome {law.points[at]}" if at < law.atoms else tails[at - law.atoms]
     evidence = f"{event} {int(seen[at])} times where {trials * chance[at]:.4g} are expected"
     return min(1.0, 2.0 * seen.size * float(least[at])), evidence
+
+
+def count_rare_events(law: DiscreteLaw, trials: int) -> int:
+    """Return how many events `rare_events` tests, each with both tails, of so many samples of a law of numbers."""
+    return law.atoms + sum(len(_halvings(np.cumsum(law.pmf[::step]), trials)) for step in (1, -1))
 
 
 def _halvings(tail: NDArray[np.float64], trials: int) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -55,6 +56,22 @@ def test_what_is_nearly_always_zero_leaves_no_check_undecided_for_ever() -> None
 
     report = audit_protocol(zeros, implementation=published, trials=500, detect=0.5)
     assert [result.check for result in report.results if result.power == 0.0] == []
+
+
+def test_a_selection_that_names_the_lone_user_is_found_where_another_is_nearly_always_selected() -> None:
+    protocol = Selection(NegativeBinomial(12, 5.0, 0.5, estimate="under"), 3)
+
+    def selected(values: Array, rng: np.random.Generator, *, told: bool) -> float:
+        held = np.bincount(values, minlength=3)
+        if told and held.max() == 11:
+            return float(np.flatnonzero(held == 1)[0])
+        return float(np.argmax(held - rng.negative_binomial(5.0, 0.5, 3)))
+
+    for told in (False, True):
+        report = audit_protocol(protocol, implementation=functools.partial(selected, told=told), trials=2_000)
+        names = [result.check for result in report.violations]
+        assert (names[:1] == ["conformance of selected bucket, one in the second bucket"]) is told
+        assert bool(names) is told
 
 
 def faulty(reference: BucketSums, **methods: Callable[..., Any]) -> BucketSums:
