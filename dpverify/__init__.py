@@ -120,6 +120,7 @@ if TYPE_CHECKING:
     from protocols.rappor.response import PermanentResponse, Rappor
     from protocols.selection import Selection
     from protocols.shuffled_mean import ShuffledMean
+    from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
     from protocols.vector_sum import VectorSum
 
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
@@ -152,11 +153,13 @@ __all__ = [
     "LocalRandomizedResponse",
     "NegativeBinomial",
     "NegativeBinomialPair",
+    "NegativeBinomialSum",
     "NoisyStep",
     "OneBitMean",
     "OpaqueStep",
     "PermanentResponse",
     "Poisson",
+    "PoissonSum",
     "PrivacyLedger",
     "Pure",
     "Query",
@@ -170,6 +173,7 @@ __all__ = [
     "Selection",
     "ShuffledMean",
     "Side",
+    "SplitAndMix",
     "ThreatModel",
     "ThreeNB",
     "ThreeNBPair",
@@ -278,6 +282,7 @@ _HOMES = {
     "protocols.histogram": ("Histogram",),
     "protocols.kde": ("KernelDensityProtocol",),
     "protocols.local.baselines": ("CentralLaplaceMean",),
+    "protocols.sums": ("NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
     "protocols.local.labels": ("LabelRandomizedResponse",),
     "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
     "protocols.local.one_bit": ("OneBitMean",),
