@@ -1,4 +1,7 @@
-"""Sums by unary messages: a user sends as many messages as her integer says, and her share of the noise besides."""
+"""Sums by unary messages: a user sends as many messages as her integer says, and her share of the noise besides.
+
+For bits that is what ghazi2020 does, with negative binomial noise.
+"""
 
 from __future__ import annotations
 
