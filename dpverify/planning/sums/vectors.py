@@ -128,6 +128,7 @@ def plan_vectors(
     Returns
     -------
     VectorPlan
+        The protocol, and what it costs.
 
     Raises
     ------
