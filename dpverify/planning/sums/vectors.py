@@ -176,6 +176,13 @@ def vector_front(
     tuple of VectorPlan
         In the order of the limits.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    InfeasibleBudgetError
+        If delta is 0.
+
     Examples
     --------
     >>> front = vector_front(("1", "1e-6"), users=10_000, dimension=64, max_bytes=(1, 30, 100))
