@@ -14,11 +14,13 @@ the same vector. All that is on average over the rotation, whatever the vectors 
 
 from __future__ import annotations
 
+import functools
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import special
 
 from dpverify.changes import Change
@@ -75,6 +77,12 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
         """Return the privacy curve of many runs; the accuracy is that of `RealMoves`, some tenths of a per cent."""
+        return self.moves(protocol, changes, reference_delta=reference_delta)
+
+    def moves(
+        self, protocol: UnaryVectorSum, changes: Change, *, reference_delta: float, guess: bool = False
+    ) -> RealMoves:
+        """Return that curve; with `guess` one whose upper ends are about right, and prove nothing."""
         runs, noise = self.in_full(changes), self._noise(protocol)
         return RealMoves(
             lambda tail: noise.noise_law(protocol.noise, 1.0, tail),
@@ -82,6 +90,7 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
             min(protocol.largest * (1.0 + 8.0 * UNIT), protocol.scale),
             runs * protocol.dimension,
             reference_delta=reference_delta,
+            guess=guess,
         )
 
     def note(self, protocol: UnaryVectorSum, threat_model: ThreatModel) -> str:
@@ -118,28 +127,10 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         """Return what the mean squared error of the sum of n unit vectors consists of."""
         d, s, n = protocol.dimension, protocol.scale, protocol.users
         noise = 2.0 * d * self._noise(protocol).variance(protocol.noise) / s**2
-        if d == 1:
-            sizes, limit = np.ones(1), protocol.clip
-        else:
-            # |w| d^(1/2): the quantiles are even in its law, and finer where it ends.
-            sizes = np.sqrt(d * special.betaincinv(0.5, 0.5 * (d - 1), (np.arange(_PLACES) + 0.5) / _PLACES))
-            limit = protocol.clip
-        places = s * np.minimum(sizes, limit) / math.sqrt(d)
+        places = s * np.minimum(_coordinates(d), protocol.clip / math.sqrt(d))
         fractions = places - np.floor(places)
         rounding = n * d * float(np.mean(fractions * (1.0 - fractions))) / s**2
-        return SquaredErrors(noise, rounding, n**2 * self._clipped(protocol))
-
-    def _clipped(self, protocol: UnaryVectorSum) -> float:
-        """Return `d E ((|w| - clip/sqrt d)+)^2`, by quadrature beyond where it begins."""
-        d, limit = protocol.dimension, protocol.clip / math.sqrt(protocol.dimension)
-        if limit >= 1.0:
-            return 0.0
-        nodes, weights = np.polynomial.legendre.leggauss(200)
-        end = min(1.0, limit + 12.0 / math.sqrt(d))
-        w = limit + 0.5 * (end - limit) * (nodes + 1.0)
-        log_density = math.lgamma(d / 2.0) - math.lgamma((d - 1.0) / 2.0) - 0.5 * math.log(math.pi)
-        density = 2.0 * np.exp(log_density + 0.5 * (d - 3.0) * np.log1p(-w * w))
-        return d * float(0.5 * (end - limit) * np.sum(weights * density * (w - limit) ** 2))
+        return SquaredErrors(noise, rounding, n**2 * _clipped(d, protocol.clip))
 
     def rmse(self, protocol: UnaryVectorSum) -> float:
         """Return the root mean squared error of the sum of n unit vectors, as a norm, on average over the rotation.
@@ -147,3 +138,26 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         At most: what is clipped adds up where all users hold the same vector, and hardly counts elsewhere.
         """
         return math.sqrt(sum(self.squared_errors(protocol)))
+
+
+@functools.lru_cache(maxsize=8)
+def _coordinates(dimension: int) -> NDArray[np.float64]:
+    """Return quantiles of the size of a coordinate of a rotated unit vector, at the middles of even parts."""
+    if dimension == 1:
+        return np.ones(1)
+    middles = (np.arange(_PLACES) + 0.5) / _PLACES
+    return np.asarray(np.sqrt(special.betaincinv(0.5, 0.5 * (dimension - 1), middles)))
+
+
+@functools.lru_cache(maxsize=64)
+def _clipped(dimension: int, clip: float) -> float:
+    """Return `d E ((|w| - clip/sqrt d)+)^2`, by quadrature beyond where it begins."""
+    limit = clip / math.sqrt(dimension)
+    if limit >= 1.0:
+        return 0.0
+    nodes, weights = np.polynomial.legendre.leggauss(200)
+    end = min(1.0, limit + 12.0 / math.sqrt(dimension))
+    w = limit + 0.5 * (end - limit) * (nodes + 1.0)
+    log_density = math.lgamma(dimension / 2.0) - math.lgamma((dimension - 1.0) / 2.0) - 0.5 * math.log(math.pi)
+    density = 2.0 * np.exp(log_density + 0.5 * (dimension - 3.0) * np.log1p(-w * w))
+    return dimension * float(0.5 * (end - limit) * np.sum(weights * density * (w - limit) ** 2))

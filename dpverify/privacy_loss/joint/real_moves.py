@@ -78,16 +78,20 @@ class MoveGrid(ChangeGrid):
         The largest move.
     coordinates : int
         How many counts may move.
+    guess : bool
+        Whether only the moves that all counts make alike and the largest are looked at, which proves nothing.
     """
 
-    def __init__(self, square: float, largest: float, coordinates: int) -> None:
+    def __init__(self, square: float, largest: float, coordinates: int, *, guess: bool = False) -> None:
         first = min(2.0 * math.sqrt(square * _INTERPOLATION / coordinates), largest)
         number = math.ceil(math.log(largest / first) / (2.0 * math.sqrt(_INTERPOLATION))) + 1
         sizes = np.append(np.geomspace(first, largest, number), np.arange(math.ceil(first), largest))
         sizes[number - 1] = largest
+        if guess:
+            sizes = np.array([min(math.sqrt(square / coordinates), largest), largest])
         self.sizes = np.unique(np.ceil(sizes / _RESOLUTION) * _RESOLUTION)
         self.midpoints = np.zeros((self.sizes.size, 2))
-        self.guess = self._around = False
+        self.guess, self._around = guess, False
 
 
 class RealMoves:
@@ -107,10 +111,19 @@ class RealMoves:
         How many counts may increase at once, and as many others decrease: at least square / largest^2.
     reference_delta : float
         Where accuracy is wanted: what is far less likely is cut, and charged.
+    guess : bool
+        Whether upper ends need only be about right, for searches: they then prove nothing.
     """
 
     def __init__(
-        self, noise: Law, square: float, largest: float, coordinates: int, *, reference_delta: float = 1e-6
+        self,
+        noise: Law,
+        square: float,
+        largest: float,
+        coordinates: int,
+        *,
+        reference_delta: float = 1e-6,
+        guess: bool = False,
     ) -> None:
         self.square = check_real("square", square, low=0.0, low_open=True)
         self.largest = check_real("largest", largest, low=0.0, high=math.sqrt(square), low_open=True)
@@ -118,7 +131,7 @@ class RealMoves:
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._reference = reference_delta
         self._law = law = noise(_CUT * reference_delta / (8.0 * coordinates))
-        self.grid = MoveGrid(square, largest, coordinates)
+        self.grid = MoveGrid(square, largest, coordinates, guess=guess)
         self._most = most = math.ceil(self.grid.sizes[-1])
         if law.pmf.size <= 2 * most:
             raise CapacityError(

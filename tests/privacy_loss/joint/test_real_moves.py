@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pytest
@@ -125,19 +126,32 @@ def test_every_move_is_dominated_by_moves_of_the_grid(noise: partial[IntegerLaw]
                 assert exact <= (1.0 - share) * low + share * high + 1e-12
 
 
+def _paired(kinds: list[list[Any]]) -> list[tuple[Any, Any]]:
+    """Grids and atoms of increases, of both kinds, and of decreases."""
+    return [*zip(kinds[0], kinds[2], strict=True), *zip(kinds[1], kinds[3], strict=True)]
+
+
 def test_what_is_charged_is_charged() -> None:
     def noise(tail: float, *, error: float = 0.0, outside: float = 0.0) -> IntegerLaw:
         law = poisson(50.0, tail)
         return IntegerLaw(law.start, law.pmf.copy(), error, outside, outside)
 
     made = [RealMoves(partial(noise, **given), 4.0, 1.5, 3) for given in ({}, {"error": 1e-3}, {"outside": 1e-3})]
-    plain, wrong, unknown = (curve.delta_upper(1.0) for curve in made)
-    # Six counts' masses, each off by 1e-3, of two laws; and what six counts lack at both ends.
-    assert wrong > plain * math.exp(12e-3)
-    assert unknown > plain + 12e-3
+    plain, wrong, unknown = made
+    contour = Contour(1.0, 0.5, 50, 1e-2)
+    # Six counts' masses, each off by 1e-3, and losses, each off by 2e-3; and what six counts lack at both ends.
+    assert wrong.log_integral(contour) > plain.log_integral(contour) + 6e-3 + 12e-3
+    assert unknown.delta_upper(1.0) > plain.delta_upper(1.0) + 12e-3
+    # What has faded from so many moves of one size, up and down.
+    for size, *kinds in zip(plain.grid.sizes, *plain._gridded, *plain.moved, strict=True):
+        lost = [float(np.sum(grid.masses) - np.sum(np.exp(atoms.log_masses))) for grid, atoms in _paired(kinds)]
+        assert min(4.0 / size**2, 3.0) * (max(lost[:2]) + max(lost[2:])) <= plain.left_out
+    # What the first cell adds, to each of six counts.
+    before, rates = plain.log_integral(contour), plain.grid.rates
+    plain.grid.rates = lambda moduli: (lambda found, crowd: (found, crowd + 0.01))(*rates(moduli))  # type: ignore[method-assign]
+    assert plain.log_integral(contour) == pytest.approx(before + 0.06, abs=1e-9)
     # Who moves nothing may use up nothing: less than what even moves have that always lose the same.
     flat = RealMoves(lambda tail: IntegerLaw(0, np.full(400, 1 / 400), 0.0, 0.0, 0.0), 4.0, 1.5, 3)
-    contour = Contour(1.0, 0.5, 50, 1e-2)
     assert flat.log_integral(contour) >= contour.log_integral(np.zeros(50))
     with pytest.raises(CapacityError, match="the noise has 3 atoms, but moves of 2 need more than twice"):
         RealMoves(partial(fair, 2), 4.0, 1.5, 3)

@@ -1,0 +1,323 @@
+"""Plans of sums of vectors by signed unary messages: what an error, or a number of bytes, takes at a budget.
+
+**What is searched.** With s and the variance V both in place, the privacy depends on V / s^2 and the noise's shape r
+nearly alone: counts and moves over s are those of one continuous law. So V / s^2 is guessed for a few r at one s, where
+it is computed quickly, and the error and the messages of every (s, r) follow in closed form. The best of a grid of them
+is then searched for the least V that the account proves, at that s and r. The plan is proved; that no other (s, r) is
+better is as good as the grid.
+
+NB noise of a shape r has the mean `(sqrt(1 + 4 V / r) - 1) r / 2` where Poisson noise has V: fewer messages. It is
+skewed, which costs about `1 / r` of the error, and more where d is small and few coordinates are large.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpverify.changes import Full
+from dpverify.claims.bitsum.baselines import least_sigma
+from dpverify.claims.sums.vectors import UnaryVectorClaims
+from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, ThreatModel
+from dpverify.planning.answers import PROOF, upper_bound, within_limits
+from dpverify.shown import Plain
+from protocols.bitsum import NegativeBinomial, Poisson
+from protocols.sums.vectors import UnaryVectorSum
+from protocols.validation import check_integer, check_real
+
+__all__ = ["VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
+
+Floats = NDArray[np.float64]
+
+_CLAIMS = UnaryVectorClaims()
+_SHAPES = np.geomspace(12.0, 4000.0, 6)
+"""At which V / s^2 is guessed; what they need more than Poisson noise falls like 1 / r beyond them."""
+_REFERENCE = (6.0, 1000.0)
+"""The scale where it is guessed, or a larger one so that the variance is so much at least."""
+_SCALES, _GRID_SHAPES = 300, np.append(np.geomspace(_SHAPES[0], 1e6, 120), math.inf)
+"""Of the grid: how many scales, and the shapes, Poisson noise the last."""
+_BELOW = (6e-4, 1.5e-3)
+"""How far below the budget an epsilon is aimed at, relatively, and is taken."""
+_CLIPPED = 2e-4
+"""The share of the mean squared error of central Gaussian noise that what is clipped may add at most."""
+_ATTEMPTS = 8
+_NEAR = 2e-3
+"""What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
+
+
+@dataclass(frozen=True)
+class VectorPlan(Plain):
+    """A protocol for the sum of vectors of norm at most 1 that meets a budget, and what it costs.
+
+    Parameters
+    ----------
+    protocol : UnaryVectorSum
+        The protocol.
+    parameters : dict
+        Its parameters.
+    rmse : float
+        The root mean squared error of the sum of n unit vectors, as a norm, on average over the rotation.
+    central_rmse : float
+        That of central Gaussian noise of the same guarantee.
+    messages_per_user, bytes_per_user : float
+        Expected, of a unit vector; the payload.
+    guarantee : Guarantee
+        What the account proves.
+    """
+
+    plain_as: ClassVar[str] = "parameters rmse central_rmse ratio messages_per_user bytes_per_user guarantee"
+
+    protocol: UnaryVectorSum = field(repr=False)
+    parameters: dict[str, Any]
+    rmse: float
+    central_rmse: float
+    messages_per_user: float
+    bytes_per_user: float
+    guarantee: Guarantee
+
+    @property
+    def ratio(self) -> float:
+        """The error over that of central Gaussian noise of the same guarantee."""
+        return self.rmse / self.central_rmse
+
+
+def central_rmse(budget: BudgetLike, dimension: int) -> float:
+    """Return the error of the sum of vectors of norm at most 1 with central Gaussian noise, as a norm.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        delta positive; replace-one adjacency, so that the sum has sensitivity 2.
+    dimension : int
+        d.
+    """
+    target = Budget.of(budget)
+    return 2.0 * least_sigma(target.epsilon, target.delta) * math.sqrt(dimension)
+
+
+def plan_vectors(
+    budget: BudgetLike,
+    *,
+    users: int,
+    dimension: int,
+    ratio: float | None = None,
+    max_bytes: float | None = None,
+    max_messages: float | None = None,
+) -> VectorPlan:
+    """Find scale and noise of a sum of vectors of norm at most 1.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        Replace-one adjacency, delta positive.
+    users, dimension : int
+        n and d, public.
+    ratio : float, optional
+        The error over that of central Gaussian noise, above 1: the fewest messages are sought. 1.15 when neither this
+        nor a limit is given.
+    max_bytes, max_messages : float, optional
+        Expected for each user at most: the least error is sought.
+
+    Returns
+    -------
+    VectorPlan
+        The protocol, and what it costs.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range, or a ratio and a limit together.
+    InfeasibleBudgetError
+        If nothing that is tried meets the budget within that.
+
+    Examples
+    --------
+    >>> found = plan_vectors(("1", "1e-6"), users=10_000, dimension=64, max_bytes=100)
+    >>> found.bytes_per_user <= 100, f"{found.ratio:.1f}"
+    (True, '1.1')
+    """
+    target, bits = _checked(budget, users, dimension)
+    limits = [8.0 * limit / bits for limit in (max_bytes,) if limit is not None]
+    for name, limit in (("max_bytes", max_bytes), ("max_messages", max_messages)):
+        if limit is not None:
+            check_real(name, limit, low=0.0, low_open=True)
+            if ratio is not None:
+                raise ValueError(f"{name}={limit!r} must be omitted where ratio={ratio!r} is given.")
+    most = min([math.inf, *limits, *([max_messages] if max_messages is not None else [])])
+    wanted = 1.15 if ratio is None and most == math.inf else ratio
+    if wanted is not None:
+        check_real("ratio", wanted, low=1.0, low_open=True)
+    return _Search(target, users, dimension).found(wanted, most)
+
+
+def vector_front(
+    budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float]
+) -> tuple[VectorPlan, ...]:
+    """Return plans of least error for several limits on the bytes of a user.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        As for `plan_vectors`.
+    users, dimension : int
+        n and d, public.
+    max_bytes : sequence of float
+        The limits, positive; those with which the budget cannot be met are left out.
+
+    Returns
+    -------
+    tuple of VectorPlan
+        In the order of the limits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    InfeasibleBudgetError
+        If delta is 0.
+
+    Examples
+    --------
+    >>> front = vector_front(("1", "1e-6"), users=10_000, dimension=64, max_bytes=(1, 30, 100))
+    >>> [f"{row.ratio:.1f}" for row in front]
+    ['1.8', '1.1']
+    """
+    target, bits = _checked(budget, users, dimension)
+    search, found = _Search(target, users, dimension), list[VectorPlan]()
+    for limit in max_bytes:
+        check_real("max_bytes", limit, low=0.0, low_open=True)
+        with suppress(InfeasibleBudgetError):
+            found.append(search.found(None, 8.0 * limit / bits))
+    return tuple(found)
+
+
+def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, int]:
+    """Return the budget, and the bits of a message."""
+    target = Budget.of(budget)
+    if target.delta == 0.0:
+        raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
+    check_integer("users", users, low=1)
+    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1)))
+
+
+@dataclass(frozen=True)
+class _Search:
+    budget: Budget
+    users: int
+    dimension: int
+
+    @functools.cached_property
+    def sigma(self) -> float:
+        return least_sigma(self.budget.epsilon, self.budget.delta)
+
+    @functools.cached_property
+    def clip(self) -> float:
+        """The least clip, in halves, that hardly counts in the error of central Gaussian noise."""
+        least, clip = _CLIPPED * 4.0 * self.sigma**2 * self.dimension, 3.5
+        while True:
+            noise = Poisson(self.users, 1.0)
+            made = UnaryVectorSum(noise, self.dimension, 1.0, max(clip, 1.0))
+            if _CLAIMS.squared_errors(made).clipping <= least:
+                return clip
+            clip += 0.5
+
+    def made(self, scale: float, shape: float, variance: float) -> UnaryVectorSum:
+        """Return the protocol whose noise has this variance."""
+        mean = _mean(variance, shape)
+        noise = (
+            Poisson(self.users, mean)
+            if shape == math.inf
+            else NegativeBinomial(self.users, shape, mean / (shape + mean))
+        )
+        return UnaryVectorSum(noise, self.dimension, scale, self.clip)
+
+    def epsilon(self, protocol: UnaryVectorSum, *, guess: bool = False) -> float:
+        """Return an upper bound on epsilon, or about that."""
+        with within_limits(_CLAIMS.name):
+            curve = _CLAIMS.moves(protocol, Full(1), reference_delta=self.budget.delta, guess=guess)
+            return curve.epsilon_upper(self.budget.delta)
+
+    def _guessed(self, shape: float, start: float = 1.0) -> float:
+        """Return about the least V / s^2 for a shape, over that of central Gaussian noise; inf if that is far more."""
+        scale = max(_REFERENCE[0], math.sqrt(_REFERENCE[1] / (2.0 * self.sigma**2)))
+        for _ in range(3):
+            made = self.made(scale, shape, start * 2.0 * self.sigma**2 * scale**2)
+            spent = self.epsilon(made, guess=True) / self.budget.epsilon
+            if not 0.0 < spent < 10.0:
+                return math.inf
+            start *= spent**2
+            if abs(spent - 1.0) < 5e-3:
+                break
+        return start
+
+    @functools.cached_property
+    def _factors(self) -> Floats:
+        """About the least V / s^2 over that of central Gaussian noise, for each shape of the grid."""
+        poisson = self._guessed(math.inf)
+        guessed = [self._guessed(float(shape), poisson) / poisson - 1.0 for shape in _SHAPES]
+        excess = np.interp(np.log(_GRID_SHAPES[:-1]), np.log(_SHAPES), np.log(np.clip(guessed, 1e-9, 1e9))) - np.log(
+            np.maximum(_GRID_SHAPES[:-1] / _SHAPES[-1], 1.0)
+        )
+        return poisson * np.append(1.0 + np.exp(excess), 1.0)
+
+    @functools.cached_property
+    def _parts(self) -> tuple[Floats, Floats, Floats]:
+        """Scales, and for each what is sent without noise, and what errs, over central Gaussian noise, squared."""
+        most = 30.0 + 7.0 * math.sqrt(self.users) / self.sigma
+        scales = np.geomspace(min(0.3, 0.1 * most), most, _SCALES)
+        made = [UnaryVectorSum(Poisson(self.users, 0.0), self.dimension, float(s), self.clip) for s in scales]
+        errors = np.array([sum(_CLAIMS.squared_errors(each)) for each in made])
+        return scales, np.array([_CLAIMS.messages_per_user(each) for each in made]), errors / self._central
+
+    @property
+    def _central(self) -> float:
+        return 4.0 * self.sigma**2 * self.dimension
+
+    def found(self, ratio: float | None, most: float) -> VectorPlan:
+        """Return a plan of a ratio and the fewest messages, or within so many messages of the least error."""
+        (scales, own, errors), target, correction = self._parts, self.budget.epsilon, 1.0
+        for _ in range(_ATTEMPTS):
+            factors = correction * self._factors
+            variances = 2.0 * self.sigma**2 * factors * scales[:, None] ** 2
+            messages = own[:, None] + 2.0 * self.dimension / self.users * _mean(variances, _GRID_SHAPES)
+            squares = errors[:, None] + factors
+            if ratio is not None:
+                cost = np.where(squares <= ratio**2, messages, math.inf)
+            else:
+                # The last thousandth of error may cost most of the messages, and of the time.
+                least = np.where(messages <= most, squares, math.inf).min()
+                cost = np.where((messages <= most) & (squares <= least * (1.0 + _NEAR)), messages, math.inf)
+            row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
+            if cost[row, column] == math.inf:
+                break
+            made = self.made(float(scales[row]), float(_GRID_SHAPES[column]), float(variances[row, column]))
+            spent = self.epsilon(made)
+            if (1.0 - _BELOW[1]) * target <= spent <= target:
+                return self._plan(made, spent)
+            correction *= (min(spent / target, 4.0) / (1.0 - _BELOW[0])) ** 2
+        wish = f"ratio={ratio!r}" if ratio is not None else f"{most:.6g} messages for each user"
+        raise InfeasibleBudgetError(f"the budget {self.budget} cannot be met with {wish} by what is tried.")
+
+    def _plan(self, protocol: UnaryVectorSum, spent: float) -> VectorPlan:
+        guarantee = upper_bound(spent, self.budget.delta, ThreatModel.COMMUNICATION, "exact law, joint changes", PROOF)
+        return VectorPlan(
+            protocol,
+            _CLAIMS.parameters(protocol),
+            _CLAIMS.rmse(protocol),
+            math.sqrt(self._central),
+            _CLAIMS.messages_per_user(protocol),
+            _CLAIMS.bytes_per_user(protocol),
+            guarantee,
+        )
+
+
+def _mean(variance: Any, shape: Any) -> Any:
+    """Return the mean of NB noise of this variance and shape; of Poisson noise where the shape is infinite."""
+    return 2.0 * variance / (1.0 + np.sqrt(1.0 + 4.0 * variance / shape))

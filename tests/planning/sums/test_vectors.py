@@ -1,0 +1,57 @@
+"""Plans of sums of vectors: what is planned is proved, kept within its limits, and seen in a simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.planning.account import account
+from dpverify.planning.sums.vectors import central_rmse, plan_vectors, vector_front
+from tests.samples import sphere
+
+
+def test_a_plan_keeps_its_ratio_and_its_budget() -> None:
+    found = plan_vectors(("1", "1e-6"), users=10_000, dimension=384, ratio=1.15)
+    assert 1.13 < found.ratio <= 1.15
+    assert found.messages_per_user < 210
+    assert found.bytes_per_user < 260
+    assert 0.998 < found.guarantee.epsilon <= 1.0
+    assert found.guarantee.delta == 1e-6
+    assert found.central_rmse == central_rmse((1, 1e-6), 384) == pytest.approx(2 * 4.224679 * math.sqrt(384))
+    assert account(found.protocol, delta="1e-6").epsilon.upper == pytest.approx(found.guarantee.epsilon, rel=1e-12)
+    assert found.to_dict()["parameters"]["noise"]["name"] == "nb"
+    # With fewer messages the error is no less, and they are kept to.
+    fewer = plan_vectors(("1", "1e-6"), users=10_000, dimension=384, max_bytes=100)
+    assert fewer.bytes_per_user <= 100
+    assert 1.4 < fewer.ratio < 1.5
+    # What is planned is what is seen, whether users hold different vectors or the same.
+    rng = np.random.default_rng(4)
+    for vectors in (sphere(10_000, 384, 5), np.repeat(sphere(1, 384, 6), 10_000, axis=0)):
+        estimates = [fewer.protocol.analyze(fewer.protocol.sample_view(vectors, rng)) for _ in range(3)]
+        errors = np.linalg.norm(np.array(estimates) - vectors.sum(axis=0), axis=1)
+        # 3 x 384 squares: 5 deviations are 10 %.
+        assert np.sqrt(np.mean(errors**2)) == pytest.approx(fewer.rmse, rel=0.1)
+
+
+def test_more_bytes_are_less_error() -> None:
+    limits = (40.0, 160.0)
+    front = vector_front((2, 1e-6), users=10_000, dimension=100, max_bytes=(0.01, *limits))
+    assert len(front) == 2
+    assert front[0].ratio > front[1].ratio > 1.0
+    for row, limit in zip(front, limits, strict=True):
+        assert row.bytes_per_user <= limit
+        assert 0.998 < row.guarantee.epsilon / 2.0 <= 1.0
+
+
+def test_what_cannot_be_planned() -> None:
+    with pytest.raises(InfeasibleBudgetError, match=r"cannot be met with 0\.01 messages for each user"):
+        plan_vectors(("1", "1e-6"), users=100, dimension=8, max_messages=0.01)
+    with pytest.raises(InfeasibleBudgetError, match=r"delta=0\.0 must be positive"):
+        plan_vectors((1, 0), users=100, dimension=8)
+    with pytest.raises(ValueError, match="max_bytes=3 must be omitted where ratio=2 is given"):
+        plan_vectors((1, 1e-6), users=100, dimension=8, ratio=2, max_bytes=3)
+    with pytest.raises(ValueError, match=r"ratio=1\.0 must be"):
+        plan_vectors((1, 1e-6), users=100, dimension=8, ratio=1.0)
