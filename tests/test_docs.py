@@ -30,7 +30,7 @@ def blocks(text: str, language: str) -> list[str]:
 
 def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:24])
-    assert blocks(first_screen, "sh") == [
+    assert blocks(first_screen, "sh")[:2] == [
         "pip install . && dpverify demo\n",
         "pip install '.[test]' && pytest -n auto --dist worksteal\n",
     ]
@@ -199,7 +199,7 @@ def test_every_cite_key_has_an_entry() -> None:
     assert cited - entries == set()
 
 
-NUMBERS = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen"}
+NUMBERS = {10: "ten", 11: "eleven", 12: "twelve", 13: "thirteen", 14: "fourteen", 15: "fifteen"}
 
 
 def test_the_counts_of_the_readme_are_those_of_today() -> None:

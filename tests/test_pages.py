@@ -69,6 +69,7 @@ PAGES = (
     "spending",
     "private_classifier",
     "dp_sgd",
+    "heavy_hitters",
     "meaning",
     "comparison",
     "sums",

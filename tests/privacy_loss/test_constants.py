@@ -62,7 +62,7 @@ FACTS = {
     "joint.attained_change": {"_SHRUNK"},
     "joint.bit_change": {"_LARGEST_EXPONENT"},
     "joint.change_rates": {"_LARGEST_EXPONENT", "_RESOLUTION", "_LEAST_AROUND"},
-    "joint.joint_change": {"_LARGEST_AROUND", "_LEAST_CHANCE", "_LEAST_DEVIATION", "_LEAST_SQUARE"},
+    "joint.joint_change": {"_LARGEST_AROUND", "_LEAST_CHANCE", "_LEAST"},
     "losses.mixture": {"_LARGEST_EXPONENT"},
     "losses.recurrence": {"_LEVELS", "_BLOCK"},
     "losses.two_valued": {"_BITS", "_GUARD"},

@@ -23,6 +23,8 @@ __all__ = ["Entry", "FamilyComposition", "Strategy"]
 
 _SHARP, _LOOSE = 5e-4, 7e-4
 """The widths of which more than grids is asked, and beyond which a bound is to be improved: seconds, for .004 %."""
+_HOPED = 1.05
+"""An upper end that is to be decided is not narrowed from so many times what it is compared with."""
 _LOOSE_DELTA = 5e-3
 """The relative width of a delta beyond which it is to be improved: that of epsilon times a large tilt."""
 _MOST_RECURRED = 16
@@ -224,9 +226,14 @@ class FamilyComposition:
         found = Interval.proved(max(found.lower, self._grids.lower_epsilon(delta)[0]), upper)
         if unbounded or not self._sharp:
             return found
+
+        def wide(found: Interval) -> bool:
+            decided = wanted > 0.0 and (found.lower > wanted or found.upper > _HOPED * wanted)
+            return found.upper > max((1.0 + self._loose) * found.lower, wanted) and not decided
+
         return narrowed(
             found,
-            lambda found: found.upper > (1.0 + self._loose) * found.lower and found.upper > wanted,
+            wide,
             *(functools.partial(each.epsilon, delta) for each in self._where_wide if each.quick or not quick),
         )
 

@@ -47,9 +47,8 @@ _FULL_WIDTH = 1e-4
 _NEARLY_FULL, _OF_FEW, _FEW = 0.9, 0.25, 8
 """From these shares of T^2 in m on, charging all coordinates in full may be sharper, with more than few or few of them:
 the smaller bound is taken."""
-_LEAST_DEVIATION = 1e-100
-_LEAST_SQUARE = 1e-100
-"""No smaller T^2 is computed with: squares of the changes would leave the floats, and more change only reveals more."""
+_LEAST = 1e-100
+"""No smaller deviation or T^2 is computed with: squares would leave the floats, and more change only reveals more."""
 _LARGEST_AROUND, _LEAST_CHANCE = 0.4, 0.2 - 1e-6
 """Of moves in a ball up to that size, a 1 has that chance before: `ChangeGrid.has_sure_bits`."""
 _INFINITE_SHARE = 0.02
@@ -102,7 +101,7 @@ class JointChange:
             raise ValueError("pairs is empty, but must hold at least one distribution.")
         check_real("reference_delta", reference_delta, low=0.0, high=1.0, low_open=True, high_open=True)
         self._attained = AttainedChange(attained, change, reference_delta)
-        self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST_SQUARE))
+        self.change = change = replace(change, squared_change=max(change.squared_change, _LEAST))
         self._grid = ChangeGrid(change, -math.log(reference_delta), guess=guess)
         cut = _CUT * reference_delta / change.coordinates
         covering = pairs if isinstance(pairs, Covers) else Covers(pairs, ())
@@ -129,20 +128,21 @@ class JointChange:
         self._distance = math.sqrt(change.squared_change * m) * (1.0 + 8.0 * UNIT)
         self._attained_in_full, self._pairs, self._reference = attained, pairs, reference_delta
 
-    def _in_full(self, question: Callable[[FamilyComposition], float]) -> float:
-        """Return an upper bound that all coordinates in full have, or inf where they are far more than T^2.
+    def _in_full(self, question: Callable[..., float], more: Callable[..., bool]) -> float:
+        """Return an upper bound that all coordinates in full have, or inf where they are `more`, or far more than T^2.
 
         Or where that takes a larger grid than fits, or squares that leave the floats: it is there only to be smaller.
         """
         m = self.change.coordinates
         share = _NEARLY_FULL if m > _FEW else _OF_FEW
-        if self.change.squared_change < share * m or self.deviation < _LEAST_DEVIATION:
+        if self.change.squared_change < share * m or self.deviation < _LEAST:
             return math.inf
         accuracy = {"relative_width": _FULL_WIDTH, "reference_delta": self._reference}
         # The first pair is the end of the family; another piece of a cover may be above what a sharper cover bounds.
         attained = self._attained_in_full or members(self._pairs[0])[:1]
         try:
-            return question(FamilyComposition(self._pairs, m, attained=attained, **accuracy))
+            full = FamilyComposition(self._pairs, m, attained=attained, **accuracy)
+            return math.inf if more(full) else question(full)
         except CapacityError:
             return math.inf
 
@@ -349,7 +349,11 @@ class JointChange:
             listed += self._faded
         apart = self._distance + max(-math.expm1(min(epsilon, 0.0)), 0.0)
         upper = float(min(1.0, min(listed + self._infinite, apart) * (1.0 + 8.0 * UNIT) + SUBNORMAL))
-        return min(upper, self._in_full(lambda full: full.delta(epsilon).upper))
+
+        def more(full: FamilyComposition) -> bool:
+            return epsilon > 0.0 and 0.0 < upper < 1.0 and full.epsilon(upper, decide=epsilon).lower > epsilon
+
+        return min(upper, self._in_full(lambda full: full.delta(epsilon).upper, more))
 
     def epsilon_upper(self, delta: float, *, decide: float = 0.0, most: float = math.inf) -> float:
         """Return an upper bound on the least epsilon >= 0, in nats, at which the divergence is at most delta.
@@ -360,21 +364,27 @@ class JointChange:
         check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)
         if self._distance <= delta:
             return 0.0
-        otherwise = self._in_full(lambda full: full.epsilon(delta).upper)
+
+        def or_in_full(known: float) -> float:
+            def more(full: FamilyComposition) -> bool:
+                return known < math.inf and full.epsilon(delta, decide=known).upper > known
+
+            return min(known, self._in_full(lambda full: full.epsilon(delta).upper, more))
+
         if delta <= self._infinite * (1.0 + 8.0 * UNIT):
-            return otherwise
+            return or_in_full(math.inf)
         left = (delta - self.left_out) * (1.0 - 8.0 * UNIT)
         if left <= 0.0:
-            return min(self._largest, otherwise)
+            return or_in_full(self._largest)
         wanted = math.log(left)
         epsilon = epsilon_at(wanted)
         if self._largest <= _FAR_BELOW * decide:
-            return min(self._largest, otherwise)
+            return self._largest
         if decide > 0.0 and self._sought(epsilon)[1] <= _FAR_BELOW * decide:
             quick = self._moments.epsilon(self.change.squared_change, wanted)
             if quick <= _FAR_BELOW * decide:
                 return quick
-        every = min(max(self._least(epsilon), 0.0), self._largest, otherwise)
+        every = or_in_full(min(max(self._least(epsilon), 0.0), self._largest))
         if self._largest_move is None or every <= self._loss_error:
             return every
         if every > most and self._least(epsilon, _LARGE * self.change.squared_change) > most:

@@ -9,7 +9,7 @@ run has mean 0 and a known variance, and Bernstein's inequality bounds the sum o
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ _SEEM = (1.5, 3.0)
 """Standard deviations from which on a weight counts, in scores of their own."""
 _FEWEST = 20
 """Fewer runs teach nothing."""
+_AT_ONCE = 65_536
+"""Messages that are judged together."""
 
 
 def message_places(dealt: Sequence[NDArray[np.bool_]], held: Sequence[NDArray[np.bool_]]) -> StructureCheck:
@@ -40,36 +42,44 @@ def message_places(dealt: Sequence[NDArray[np.bool_]], held: Sequence[NDArray[np
     if half < _FEWEST:
         return StructureCheck(name, 1.0, "there are too few runs to learn from")
     users, arrivals = (min(_PARTS, max(1, *(x.size for x in xs))) for xs in (dealt, held))
-    marks = [_parts_of(marked, users) for marked in dealt]
-    learned = np.zeros((users, arrivals))
-    for mark, symbols in zip(marks[:half], held[:half], strict=True):
-        learned += np.multiply.outer(mark, _parts_of(symbols, arrivals))
+    marks = np.array([_parts_of(marked, users) for marked in dealt])
+    learned = marks[:half].T @ np.array([_parts_of(symbols, arrivals) for symbols in held[:half]])
     # A few users who stay in few places, or many of whom each goes a little oftener to one side.
     spread = math.sqrt(float(np.mean(learned**2)))
     left, _, right = np.linalg.svd(learned)
     weights = [np.where(np.abs(learned) > least * spread, learned, 0.0) for least in _SEEM]
     weights.append(np.multiply.outer(left[:, 0], right[0]))
-    judged = list(zip(marks[half:], held[half:], strict=True))
+    judged = list(_blocks(marks[half:], held[half:]))
     p_value, off = min(_judged(weight / max(float(np.abs(weight).max()), 1e-300), judged) for weight in weights)
     shown = f"places learned from {half} runs score {-off:.3g} deviations in others"
     return StructureCheck(name, min(1.0, len(weights) * p_value), shown)
 
 
+def _blocks(
+    marks: NDArray[np.float64], held: Sequence[NDArray[np.bool_]]
+) -> Iterator[tuple[NDArray[np.float64], NDArray[np.bool_]]]:
+    """Yield the marks and symbols of runs with as many messages, (runs, users) and (runs, messages), 2 at least."""
+    sizes = np.array([symbols.size for symbols in held])
+    for size in np.unique(sizes[sizes >= 2]).tolist():
+        alike, number = np.flatnonzero(sizes == size), max(1, _AT_ONCE // size)
+        for start in range(0, alike.size, number):
+            chosen = alike[start : start + number]
+            yield marks[chosen], np.array([held[run] for run in chosen])
+
+
 def _judged(
-    weights: NDArray[np.float64], runs: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]
+    weights: NDArray[np.float64], blocks: Sequence[tuple[NDArray[np.float64], NDArray[np.bool_]]]
 ) -> tuple[float, float]:
     """Return the p-value of the runs' score, and less how many standard deviations it has."""
     total, variance, most, arrivals = 0.0, 0.0, 0.0, weights.shape[1]
-    for mark, symbols in runs:
-        size = symbols.size
-        if size < 2:
-            continue
-        weight = (mark @ weights)[np.arange(size) * arrivals // size]
-        weight -= weight.mean()
-        centred = symbols - symbols.mean()
-        total += float(weight @ centred)
-        variance += float(weight @ weight) * float(centred @ centred) / (size - 1)
-        most = max(most, float(np.sort(weight) @ np.sort(centred)))
+    for marks, symbols in blocks:
+        size = symbols.shape[1]
+        weight = (marks @ weights)[:, np.arange(size) * arrivals // size]
+        weight -= weight.mean(axis=1, keepdims=True)
+        centred = symbols - symbols.mean(axis=1, keepdims=True)
+        total += float(np.vdot(weight, centred))
+        variance += float(np.sum(weight**2, axis=1) @ np.sum(centred**2, axis=1)) / (size - 1)
+        most = max(most, float(np.sum(np.sort(weight, axis=1) * np.sort(centred, axis=1), axis=1).max()))
     if total <= 0.0 or variance <= 0.0:
         return 1.0, 0.0
     return math.exp(-(total**2) / (2.0 * (variance + most * total / 3.0))), -total / math.sqrt(variance)

@@ -13,6 +13,12 @@ from tests.dossier.small import audit
 WORDS = ["--epsilon", "1", "--delta", "1e-3", "--users", "20", "--instances", "1", "--bitsum", "rr"]
 
 
+@pytest.fixture(autouse=True)
+def one_point_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_SHARES", "_EPSILONS"):  # each is a plan
+        monkeypatch.setattr(f"dpverify.dossier.gather.{name}", ("1",))
+
+
 def test_a_report_is_written_with_an_audit_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given, output = tmp_path / "audit.json", tmp_path / "report.html"
     given.write_text(json.dumps(audit(subject="their counter")), encoding="utf-8")
@@ -31,8 +37,11 @@ def test_ctrl_c_leaves_no_part_of_a_page(tmp_path: Path, monkeypatch: pytest.Mon
     def interrupted(*_: object, **__: object) -> object:
         raise KeyboardInterrupt
 
-    for name in ("dpverify.dossier.gather._own_audit", "dpverify.files.os.replace"):
+    for name, more in (
+        ("dpverify.dossier.gather._own_audit", ["--trials", "100"]),
+        ("dpverify.files.os.replace", ["--trials", "0", "--seconds", "1e-9"]),
+    ):
         with monkeypatch.context() as patched:
             patched.setattr(name, interrupted)
-            assert cli.main(["report", str(tmp_path / "page.html"), *WORDS, "--trials", "100"]) == 130
+            assert cli.main(["report", str(tmp_path / "page.html"), *WORDS, *more]) == 130
         assert list(tmp_path.iterdir()) == []
