@@ -30,8 +30,8 @@ from protocols.validation import check_probability, check_real
 
 __all__ = ["two_sided"]
 
-_MOST_ATOMS = 2**21
-"""Each takes about a microsecond."""
+_MOST_ATOMS = 2**17
+"""Each takes about ten microseconds."""
 _FORGOTTEN, _FARTHER = 2.0**-60, 1e-30
 _LEAST = 1e-290
 
@@ -53,7 +53,7 @@ def two_sided(shape: float, p: float, tail: float = DEFAULT_TAIL) -> IntegerLaw:
     ValueError
         For an argument out of range.
     CapacityError
-        If more than two million ratios are needed.
+        If more than 2^17 ratios are needed, for a shape other than 1.
     """
     check_real("shape", shape, low=0.0, low_open=True)
     check_probability("p", p, high_open=True)

@@ -50,5 +50,5 @@ def test_shape_1_is_discrete_laplace_and_no_noise_is_none() -> None:
 def test_what_is_out_of_range_is_refused() -> None:
     with pytest.raises(ValueError, match=r"^p=1\.0 must be .*\.$"):
         two_sided(1.0, 1.0)
-    with pytest.raises(CapacityError, match=r"^a law of \d+ atoms is needed, but at most 2097152 are computed"):
+    with pytest.raises(CapacityError, match=r"^a law of \d+ atoms is needed, but at most 131072 are computed"):
         two_sided(2.0, 1.0 - 1e-5)

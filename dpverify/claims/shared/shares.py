@@ -96,6 +96,8 @@ def _falling(n: int, j: int, k: int) -> flint.arb:
 def _excess(n: int, k: int, q: int) -> flint.arb | None:
     """Return an upper bound on E q^(C-1) - 1, or None where none is found."""
     grown = [flint.arb(1)]
+    if n > _LARGEST_GRAPH and (k < 3 or 2 * q > (_LARGEST_GRAPH + 2) ** (k - 2)):
+        return None  # the first of the terms alone is too large for the induction, wherever it starts
     for size in range(1, min(n, _LARGEST_GRAPH) + 1):
         excess = sum((_chance(size, j, k) * grown[j] for j in range(1, size)), flint.arb(0))
         if size == n:

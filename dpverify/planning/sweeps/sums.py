@@ -127,7 +127,8 @@ def plan_sums(
     -------
     SumPlans
         `plans`, the least error first, and the reasons where there is none. For "split-and-mix" the shape of the noise
-        is the best power of two, and the shares are the fewest within .2 % of what the noise alone costs.
+        is the best power of two, or 1 where there is too much noise to list other laws; the shares are the fewest
+        within .2 % of what the noise alone costs.
 
     Raises
     ------
@@ -250,7 +251,10 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
     start, roomy = _start(budget, largest, instances), 2**52
     best = noise(1.0, roomy, 1, budget.delta, start)
     while best.shape < _MOST_SHAPE and deviation(best) < _LISTED:
-        other = noise(2.0 * best.shape, roomy, 1, budget.delta, deviation(best))
+        try:
+            other = noise(2.0 * best.shape, roomy, 1, budget.delta, deviation(best))
+        except CapacityError:  # too much noise for a law that has to be listed one by one
+            break
         if deviation(other) >= deviation(best):
             break
         best = other

@@ -148,7 +148,7 @@ class SampledCurve:
             last = step
             found = new if found is None else Interval.proved(max(found.lower, new.lower), min(found.upper, new.upper))
             excess = new.width / (self._width * new.upper) if 0.0 < new.upper < math.inf else 0.0
-            if excess <= 1.0:
+            if excess <= 1.0 or (new.lower == 0.0 and new.upper <= self._left_out(step)):
                 break
             # The width falls like the square of the step.
             step *= max(math.sqrt(_AIM / excess), 1.0 / _FINEST)
@@ -156,6 +156,11 @@ class SampledCurve:
             return ask(step)  # raises, and says why
         either = self._at(last).either
         return found if either is None else Interval.proved(found.lower, upper(either))
+
+    def _left_out(self, step: float) -> float:
+        """Return about the mass that has no finite loss, which no smaller step makes less."""
+        made = self._at(step)
+        return max(each.unbounded_mass for each in (made.remove, made.add) if each is not None) * (1.0 + 1e-6)
 
 
 def _larger(first: Interval, second: Interval) -> Interval:

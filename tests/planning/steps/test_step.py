@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from unittest import mock
 
 import numpy as np
 import pytest
 
 from dpverify.guarantee import Adjacency, CapacityError
+from dpverify.planning.steps import step as step_module
 from dpverify.planning.steps.integers import IntegerNoise, IntegerStep
 from dpverify.planning.steps.listed import ResponseStep
 from dpverify.planning.steps.sampling import Sampling
@@ -58,6 +60,9 @@ def test_laplace_noise_among_a_sample_where_a_record_is_replaced() -> None:
     zero, one, other = (0.5 * np.exp(-np.abs(x - at)) / 80.0 for at in (0.0, 1.0, -1.0))
     p, q = 0.7 * zero + 0.3 * one, 0.7 * zero + 0.3 * other
     curve = Steps([(step, 2)], Adjacency.REPLACE_ONE).curve(1e-4, 1e-2)
+    with mock.patch.object(step_module, "_STEPS", 1):  # coarse, so that both ends are apart
+        coarse = Steps([(step, 2)], Adjacency.REPLACE_ONE).curve(1e-4, 1e-2).delta(0.3)
+    assert coarse.lower < curve.delta(0.3).lower - 1e-3 < curve.delta(0.3).upper + 1e-3 < coarse.upper
     for epsilon in (0.0, 0.3, 0.8):
         found = curve.delta(epsilon)
         truth = float(np.maximum(np.outer(p, p) - math.exp(epsilon) * np.outer(q, q), 0.0).sum())

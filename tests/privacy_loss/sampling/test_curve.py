@@ -56,6 +56,14 @@ def test_a_step_that_is_too_large_is_chosen_again() -> None:
     assert 2.9997 < found.lower < found.upper < 3.0
 
 
+def test_no_smaller_step_is_tried_where_all_that_is_left_was_left_out() -> None:
+    made = sampled(1.0, 0.1, 1e-6, 1)
+    found = made.delta(1e3)
+    assert found.lower == 0.0
+    assert 0.0 < found.upper < 1e-15
+    assert len(made._made) == 1
+
+
 def test_the_worse_direction_counts() -> None:
     one = negative_binomial(3.0, 0.8, 1e-30)
     curves = [SampledCurve([(ListedPair(pair), 40)], reference_delta=1e-5) for pair in (one, Directions(*one[::-1]))]
