@@ -90,6 +90,7 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
+    from dpverify.planning.sums.vectors import plan_vectors, vector_front
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
     from protocols.rappor.response import PermanentResponse, Rappor
     from protocols.selection import Selection
     from protocols.shuffled_mean import ShuffledMean
+    from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
     from protocols.vector_sum import VectorSum
 
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
@@ -152,11 +154,13 @@ __all__ = [
     "LocalRandomizedResponse",
     "NegativeBinomial",
     "NegativeBinomialPair",
+    "NegativeBinomialSum",
     "NoisyStep",
     "OneBitMean",
     "OpaqueStep",
     "PermanentResponse",
     "Poisson",
+    "PoissonSum",
     "PrivacyLedger",
     "Pure",
     "Query",
@@ -170,6 +174,7 @@ __all__ = [
     "Selection",
     "ShuffledMean",
     "Side",
+    "SplitAndMix",
     "ThreatModel",
     "ThreeNB",
     "ThreeNBPair",
@@ -205,8 +210,10 @@ __all__ = [
     "plan_means",
     "plan_rappor",
     "plan_sums",
+    "plan_vectors",
     "split_budget",
     "theorems",
+    "vector_front",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -257,6 +264,7 @@ _HOMES = {
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.sweeps.sums": ("plan_sums",),
     "dpverify.planning.means": ("plan_means",),
+    "dpverify.planning.sums.vectors": ("plan_vectors", "vector_front"),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),
     "dpverify.planning.rappor": ("plan_rappor",),
@@ -278,6 +286,7 @@ _HOMES = {
     "protocols.histogram": ("Histogram",),
     "protocols.kde": ("KernelDensityProtocol",),
     "protocols.local.baselines": ("CentralLaplaceMean",),
+    "protocols.sums": ("NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
     "protocols.local.labels": ("LabelRandomizedResponse",),
     "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
     "protocols.local.one_bit": ("OneBitMean",),

@@ -40,6 +40,11 @@ class SplitAndMix(SumProtocol):
     shape : float
         r > 0, over all users.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range, or a modulus of n L or less.
+
     Notes
     -----
     The analyzer reads the sum of the messages modulo q. What else the shuffled messages tell, the twin bounds.

@@ -1,4 +1,7 @@
-"""Sums by unary messages: a user sends as many messages as her integer says, and her share of the noise besides."""
+"""Sums by unary messages: a user sends as many messages as her integer says, and her share of the noise besides.
+
+For bits that is what ghazi2020 does, with negative binomial noise.
+"""
 
 from __future__ import annotations
 
@@ -77,6 +80,11 @@ class PoissonSum(UnarySum):
     mean : float
         The mean, and the variance, of the noise of all users together; at least 0.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
+
     Examples
     --------
     >>> import numpy as np
@@ -113,6 +121,11 @@ class NegativeBinomialSum(UnarySum):
         r > 0, over all users.
     p : float
         In [0, 1), with the seeds' meaning: pmf `C(z+r-1, z) (1-p)^r p^z`.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For a parameter out of its range.
 
     Examples
     --------

@@ -30,8 +30,7 @@ _FEWEST_ORDERS, _FEWEST_LONG_ORDERS = 30, 4
 """Runs whose messages are permuted, however many that makes; and those of thousands of messages."""
 _FEWEST_DRAWS = 120
 _MOST_MESSAGES = 4_000_000
-"""Messages that are looked at one by one."""
-_MOST_PIECES = 4_000_000
+"""Messages, or what users send of them, that are looked at one by one."""
 _OTHER_RUNS, _OTHER_MESSAGES = 2_000, 1_000_000
 """Runs on datasets of few or many ones, each, and messages: a shuffle that shows there shows all the order."""
 _FEW = 10
@@ -73,7 +72,7 @@ def watched(messages: Messages, rng: np.random.Generator, trials: int, level: fl
 def _draws(messages: Messages, rng: np.random.Generator, trials: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return how many messages each quiet user sends, and how many with the symbol, shapes (runs, users)."""
     users = len(messages.quiet)
-    runs = max(_FEWEST_DRAWS, min(trials, _MOST_PIECES // users))
+    runs = max(_FEWEST_DRAWS, min(trials, _MOST_MESSAGES // users))
     totals, pieces = np.empty((runs, users), dtype=np.int64), np.empty((runs, users), dtype=np.int64)
     for run in range(runs):
         symbols, who = messages.sent(messages.quiet.copy(), rng)

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -30,7 +32,7 @@ from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
-__all__ = ["VectorPlan", "central_rmse", "plan_vectors"]
+__all__ = ["VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +48,8 @@ _BELOW = (6e-4, 1.5e-3)
 _CLIPPED = 2e-4
 """The share of the mean squared error of central Gaussian noise that what is clipped may add at most."""
 _ATTEMPTS = 8
+_NEAR = 2e-3
+"""What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +128,7 @@ def plan_vectors(
     Returns
     -------
     VectorPlan
+        The protocol, and what it costs.
 
     Raises
     ------
@@ -138,11 +143,7 @@ def plan_vectors(
     >>> found.bytes_per_user <= 100, f"{found.ratio:.1f}"
     (True, '1.1')
     """
-    target = Budget.of(budget)
-    if target.delta == 0.0:
-        raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
-    users, dimension = check_integer("users", users, low=1), check_integer("dimension", dimension, low=1)
-    bits = math.ceil(math.log2(2 * dimension))
+    target, bits = _checked(budget, users, dimension)
     limits = [8.0 * limit / bits for limit in (max_bytes,) if limit is not None]
     for name, limit in (("max_bytes", max_bytes), ("max_messages", max_messages)):
         if limit is not None:
@@ -154,6 +155,56 @@ def plan_vectors(
     if wanted is not None:
         check_real("ratio", wanted, low=1.0, low_open=True)
     return _Search(target, users, dimension).found(wanted, most)
+
+
+def vector_front(
+    budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float]
+) -> tuple[VectorPlan, ...]:
+    """Return plans of least error for several limits on the bytes of a user.
+
+    Parameters
+    ----------
+    budget : Budget or (epsilon, delta)
+        As for `plan_vectors`.
+    users, dimension : int
+        n and d, public.
+    max_bytes : sequence of float
+        The limits, positive; those with which the budget cannot be met are left out.
+
+    Returns
+    -------
+    tuple of VectorPlan
+        In the order of the limits.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    InfeasibleBudgetError
+        If delta is 0.
+
+    Examples
+    --------
+    >>> front = vector_front(("1", "1e-6"), users=10_000, dimension=64, max_bytes=(1, 30, 100))
+    >>> [f"{row.ratio:.1f}" for row in front]
+    ['1.8', '1.1']
+    """
+    target, bits = _checked(budget, users, dimension)
+    search, found = _Search(target, users, dimension), list[VectorPlan]()
+    for limit in max_bytes:
+        check_real("max_bytes", limit, low=0.0, low_open=True)
+        with suppress(InfeasibleBudgetError):
+            found.append(search.found(None, 8.0 * limit / bits))
+    return tuple(found)
+
+
+def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, int]:
+    """Return the budget, and the bits of a message."""
+    target = Budget.of(budget)
+    if target.delta == 0.0:
+        raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
+    check_integer("users", users, low=1)
+    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1)))
 
 
 @dataclass(frozen=True)
@@ -219,7 +270,7 @@ class _Search:
     @functools.cached_property
     def _parts(self) -> tuple[Floats, Floats, Floats]:
         """Scales, and for each what is sent without noise, and what errs, over central Gaussian noise, squared."""
-        most = 30.0 + 20.0 * math.sqrt(self.users) / self.sigma
+        most = 30.0 + 7.0 * math.sqrt(self.users) / self.sigma
         scales = np.geomspace(min(0.3, 0.1 * most), most, _SCALES)
         made = [UnaryVectorSum(Poisson(self.users, 0.0), self.dimension, float(s), self.clip) for s in scales]
         errors = np.array([sum(_CLAIMS.squared_errors(each)) for each in made])
@@ -240,7 +291,9 @@ class _Search:
             if ratio is not None:
                 cost = np.where(squares <= ratio**2, messages, math.inf)
             else:
-                cost = np.where(messages <= most, squares, math.inf)
+                # The last thousandth of error may cost most of the messages, and of the time.
+                least = np.where(messages <= most, squares, math.inf).min()
+                cost = np.where((messages <= most) & (squares <= least * (1.0 + _NEAR)), messages, math.inf)
             row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
             if cost[row, column] == math.inf:
                 break

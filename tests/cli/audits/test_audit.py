@@ -46,7 +46,7 @@ def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None
 
 def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "audit.npz"
-    words = ["audit", "nb", "--users", "300", "--shape", "5", "--p", "0.3", "--trials", "500", "--json"]
+    words = ["audit", "nb", "--users", "60", "--shape", "5", "--p", "0.3", "--trials", "200", "--json"]
     status = cli.main([*words, "--resume", str(file)])
     first = capsys.readouterr().out
     before = file.read_bytes()
@@ -82,5 +82,5 @@ def test_a_figure_never_costs_the_report(
 def test_the_other_protocols_have_their_command(capsys: pytest.CaptureFixture[str]) -> None:
     flood = ["--flood-shape", "2", "--flood-p", "0.5"]
     for words in (["3nb", "--p", "0.6", *flood], ["pure", "--p", "0.6", "--drop-probability", "0.2", *flood]):
-        assert cli.main(["audit", *words, "--users", "300", "--trials", "100", "--json"]) == 3
+        assert cli.main(["audit", *words, "--users", "60", "--trials", "100", "--json"]) == 3
         assert "conformance of count of -1, no ones" in capsys.readouterr().out

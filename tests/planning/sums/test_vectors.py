@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.planning.account import account
-from dpverify.planning.sums.vectors import central_rmse, plan_vectors
+from dpverify.planning.sums.vectors import central_rmse, plan_vectors, vector_front
 from tests.samples import sphere
 
 
@@ -34,6 +34,16 @@ def test_a_plan_keeps_its_ratio_and_its_budget() -> None:
         errors = np.linalg.norm(np.array(estimates) - vectors.sum(axis=0), axis=1)
         # 3 x 384 squares: 5 deviations are 10 %.
         assert np.sqrt(np.mean(errors**2)) == pytest.approx(fewer.rmse, rel=0.1)
+
+
+def test_more_bytes_are_less_error() -> None:
+    limits = (40.0, 160.0)
+    front = vector_front((2, 1e-6), users=10_000, dimension=100, max_bytes=(0.01, *limits))
+    assert len(front) == 2
+    assert front[0].ratio > front[1].ratio > 1.0
+    for row, limit in zip(front, limits, strict=True):
+        assert row.bytes_per_user <= limit
+        assert 0.998 < row.guarantee.epsilon / 2.0 <= 1.0
 
 
 def test_what_cannot_be_planned() -> None:
