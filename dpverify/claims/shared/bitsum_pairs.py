@@ -22,6 +22,7 @@ __all__ = [
     "CoinPairs",
     "ComposedEpsilon",
     "Pairs",
+    "check_not_too_rare",
     "least_noise",
     "negligible",
     "noise_tail",
@@ -109,12 +110,17 @@ def tail_for(composed_epsilon: ComposedEpsilon) -> float:
     InfeasibleBudgetError
         If such tails leave the floats.
     """
-    if composed_epsilon.delta / composed_epsilon.mechanisms < 10.0 * _LEAST_CUT:
-        raise InfeasibleBudgetError(
-            f"delta={composed_epsilon.delta:.6g} for instances={composed_epsilon.mechanisms} is too small to account "
-            "unbounded noise for: so rare outcomes leave the floats."
-        )
+    check_not_too_rare(composed_epsilon.delta, composed_epsilon.mechanisms)
     return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
+
+
+def check_not_too_rare(delta: float, instances: int) -> None:
+    """Raise InfeasibleBudgetError if what is left out at this delta leaves the floats."""
+    if delta / instances < 10.0 * _LEAST_CUT:
+        raise InfeasibleBudgetError(
+            f"delta={delta:.6g} for instances={instances} is too small to account unbounded noise for: so rare "
+            "outcomes leave the floats."
+        )
 
 
 def searched_epsilon(composed_epsilon: ComposedEpsilon, pairs: Sequence[Entry]) -> float:

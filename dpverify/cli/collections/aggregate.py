@@ -70,7 +70,8 @@ def aggregate(
         written.write_text(found.to_json(), sums)
         return
     paid_from = None if ledger is None else PrivacyLedger(ledger)
-    known = [line for path in texts for line in path.read_text(encoding="utf-8").splitlines()]
+    # Of lines as files have them: `splitlines` would end one at a form feed or U+2028, which strings may hold.
+    known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
     made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known)
     print_result(made)
     if made.alarms:

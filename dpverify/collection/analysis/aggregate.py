@@ -136,8 +136,9 @@ class Aggregate(Drawn):
         Returns
         -------
         Estimate
-            How many users have the string is at most `high`, with the confidence 1 - r (1 - `confidence`) for all
-            strings together, r the number of queries; at least 0, and `value` counts the others of its cell, too.
+            Of those who answered its `query`, at most `high` have the string, with the confidence
+            1 - r (1 - `confidence`) for all strings together, r the number of queries. At least 0 do, and `value`
+            counts the others of its cell, too. Where fewer answered one query than another, `users` tells.
         """
         found = []
         for query in queries:
@@ -226,6 +227,7 @@ def aggregate(
     if not queries:
         raise ValueError("sums must have a query, at least one.")
     found = [_counted(query, sums, ThreatModel(plan.guarantee["threat_model"])) for query in queries]
+    named = _named(found, candidates)
     spent = None if ledger is None else _paid(ledger, found, sums)
     charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
     tests = sum(each.counts.size + len(each.counts) for each in found)
@@ -233,7 +235,7 @@ def aggregate(
     for each in found:
         rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
         alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
-    rows = _named(rows, found, candidates)
+    rows = [replace(row, strings=tuple(named.get((row.query, row.bucket), ()))) for row in rows]
     users = {each.asked.name: each.users for each in found}
     return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
 
@@ -282,15 +284,17 @@ def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
     return spent.epsilon.upper
 
 
-def _named(rows: list[Estimate], found: list[_Counted], candidates: Sequence[str]) -> list[Estimate]:
-    """Return estimates with the candidates of each cell."""
+def _named(found: list[_Counted], candidates: Sequence[str]) -> dict[tuple[str, int | None], list[str]]:
+    """Return the candidates of each query's cells, in which there are any."""
+    if isinstance(candidates, str):
+        raise TypeError(f"candidates={candidates!r} must be a sequence of strings, not one.")
     cells: dict[tuple[str, int | None], list[str]] = {}
     for each in found:
         if each.of == "strings":
             query = {"name": each.asked.name, "instances": each.asked.instances}
             for text in dict.fromkeys(candidates):
                 cells.setdefault((each.asked.name, cell(query, text)), []).append(text)
-    return [replace(row, strings=tuple(cells.get((row.query, row.bucket), ()))) for row in rows]
+    return cells
 
 
 def _estimates(each: _Counted, side: float) -> list[Estimate]:

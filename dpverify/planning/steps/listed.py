@@ -100,7 +100,7 @@ class BoundedRangeStep(SampledStep):
     """A choice by the exponential mechanism, or another step of bounded range: losses within epsilon of one another.
 
     Weights `e^(epsilon score / (2 sensitivity))` give a range of epsilon: a log-ratio of weights is at most epsilon / 2
-    in size. Permute-and-flip has none: its losses are as far as `epsilon + ln(2 - e^-epsilon)` apart, and it is an
+    in size. Permute-and-flip has none: its losses may be `2 ln(2 e^(epsilon/2) - 1)` apart, or more, and it is an
     `OpaqueStep(epsilon)`.
 
     Parameters

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from dpverify.changes import Full
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.shared.bitsum_pairs import check_not_too_rare
 from dpverify.claims.shared.shares import split_distance
 from dpverify.claims.sums.split_and_mix import SplitAndMixClaims
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, InfeasibleBudgetError
@@ -31,8 +32,11 @@ __all__ = ["SumPlan", "SumPlans", "plan_sums"]
 _TOLERANCE, _WIDTH, _SLACKS = 1e-4, 1e-5, (0.0, 3e-5, 5e-4)
 _NEARLY, _NEXT_TO = 1.01, 1.002
 """How many times the error of Poisson noise that of NB noise may be; and that of the noise alone, of fewer shares."""
-_LARGEST = 1e9
+_LARGEST = 2.0**26
+"""The largest error that is looked for: of Poisson noise the largest mean is 2^52."""
 _MOST_SHARES, _MOST_SHAPE, _LISTED = 64, 2.0**12, 2.0**16
+_NO_MATTER = 1e-3
+"""Up to which share of epsilon a delta may be that discrete Laplace noise makes no use of."""
 _WRAPS = 1e-20
 """The chance, about, with which noise may leave the range of the estimates, on either side."""
 
@@ -127,8 +131,8 @@ def plan_sums(
     -------
     SumPlans
         `plans`, the least error first, and the reasons where there is none. For "split-and-mix" the shape of the noise
-        is the best power of two, or 1 where there is too much noise to list other laws; the shares are the fewest
-        within .2 % of what the noise alone costs.
+        is the best power of two from 1 on, or 1 where there is too much noise to list other laws; the shares are the
+        fewest within .2 % of what the noise alone costs.
 
     Raises
     ------
@@ -190,6 +194,7 @@ def _least(
     """Return the least argument, about, at which a protocol meets the budget at this delta."""
     if delta <= 0.0:
         raise InfeasibleBudgetError(f"delta=0 cannot be met by {name}: its views are not pure DP.")
+    check_not_too_rare(budget.delta, instances)
 
     def epsilon(amount: float) -> float:
         return _epsilon(made(amount), instances, delta)
@@ -233,22 +238,24 @@ def _negative_binomial(budget: Budget, users: int, largest: int, instances: int)
 
 def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> SplitAndMix:
     def made(shape: float, modulus: int, shares: int, deviation: float) -> SplitAndMix:
-        # 2 r p / (1-p)^2 is the variance.
-        rest = 2.0 * shape / (shape + math.sqrt(shape * shape + 2.0 * shape * deviation * deviation))
-        return SplitAndMix(users, largest, modulus, shares, 1.0 - rest, shape)
+        # 2 r p / (1-p)^2 is the variance; p may be tiny.
+        twice = 2.0 * shape * deviation * deviation
+        p = twice / (shape + math.sqrt(shape * shape + twice)) ** 2
+        return SplitAndMix(users, largest, modulus, shares, p, shape)
 
     def noise(shape: float, modulus: int, shares: int, delta: float, start: float) -> SplitAndMix:
         of_deviation = functools.partial(made, shape, modulus, shares)
-        if shape == 1.0 and instances == 1 and delta > 0.0:
-            # The largest loss is that of all delta that matters: the least p is known, up to its rounding.
-            return replace(of_deviation(1.0), p=math.exp(-budget.epsilon / largest) * (1.0 + 4e-15))
+        pure = math.exp(-budget.epsilon / largest) * (1.0 + 4e-15)
+        if shape == 1.0 and instances == 1 and 0.0 < delta < _NO_MATTER * budget.epsilon and 0.0 < pure < 1.0:
+            # The largest loss is epsilon + (1 + p) delta at most: the least p is known, up to that.
+            return replace(of_deviation(1.0), p=pure)
         return of_deviation(_least(of_deviation, budget, instances, delta, start, "split-and-mix"))
 
     def deviation(found: SplitAndMix) -> float:
         return math.sqrt(2.0 * found.shape * found.p) / (1.0 - found.p)
 
     # The shape by the noise alone: from discrete Laplace noise on, as long as the error falls.
-    start, roomy = _start(budget, largest, instances), 2**52
+    start, roomy = _start(budget, largest, instances), 2**53
     best = noise(1.0, roomy, 1, budget.delta, start)
     while best.shape < _MOST_SHAPE and deviation(best) < _LISTED:
         try:
@@ -260,8 +267,12 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
         best = other
     margin = two_sided(best.shape, best.p, _WRAPS).stop
     modulus = 2 ** (users * largest + 2 * math.ceil(1.1 * margin)).bit_length()
+    if modulus > roomy:
+        raise InfeasibleBudgetError(
+            f"users={users} times largest={largest} leave no room below 2^53 for the noise of split-and-mix."
+        )
     for shares in range(1, _MOST_SHARES + 1):
-        charge = instances * (1.0 + math.exp(budget.epsilon)) * (1.0 + 1e-9)
+        charge = instances * (1.0 + math.exp(min(budget.epsilon, 700.0))) * (1.0 + 1e-9)
         left = budget.delta - charge * split_distance(users, shares, modulus, budget.delta / charge)
         if left <= 0.0:
             continue
@@ -269,7 +280,7 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
         if deviation(found) <= _NEXT_TO * deviation(best):
             return found
     raise InfeasibleBudgetError(
-        f"the budget {budget} cannot be met by split-and-mix with at most {_MOST_SHARES} shares for users={users}."
+        f"no plan of split-and-mix with at most {_MOST_SHARES} shares was found for {budget} and users={users}."
     )
 
 

@@ -154,8 +154,19 @@ class SampledCurve:
             step *= max(math.sqrt(_AIM / excess), 1.0 / _FINEST)
         if found is None:
             return ask(step)  # raises, and says why
-        either = self._at(last).either
-        return found if either is None else Interval.proved(found.lower, upper(either))
+        return found if self._at(last).either is None else Interval.proved(found.lower, self._either_upper(last, upper))
+
+    def _either_upper(self, step: float, upper: Callable[[Composition], float]) -> float:
+        """Return the upper end where a step may go either way, whose window is wider: at a larger step if need be."""
+        for _ in range(_ROUNDS):
+            try:
+                either = self._at(step).either
+                assert either is not None
+                return upper(either)
+            except CapacityError as error:
+                refused = error
+            step *= 4.0
+        raise refused
 
     def _left_out(self, step: float) -> float:
         """Return about the mass that has no finite loss, which no smaller step makes less."""

@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from dpverify.cli import main
+from dpverify.collection.analysis.sums import Sums
 from dpverify.collection.manifest import manifest
+from dpverify.collection.query import Asked
 from dpverify.spending.ledger import PrivacyLedger
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import Poisson, RandomizedResponse
 from tests.collection.analysis.collected import write
 
 PLAN = manifest([("a", RandomizedResponse(80, 0.25), 2)], delta="1e-3")
@@ -47,3 +49,19 @@ def test_an_alarm_has_a_status_of_its_own(collection: Path, capsys: pytest.Captu
     assert "ALARM, a: 1 of 2 counts, such as 80," in capsys.readouterr().out
     for words in (["Monday/0-0"], ["Monday", "Monday"], ["plan.json"], ["nothing"], ["Monday", "--ledger", "none"]):
         assert main(["aggregate", "plan.json", *words]) == 2
+
+
+def test_a_file_of_candidates_is_read_line_by_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = manifest([Asked("words", Poisson(20, 900.0), 2, 20, "strings")], delta="1e-3")
+    plan.write("plan.json")
+    Path("sums.json").write_text(Sums(plan.hash, {"words": np.full(2, 20)}, {"words": np.full((2, 1), 910)}).to_json())
+    Path("words.txt").write_bytes("\ufeffone\u2028line\r\n\x0ctwo\n\n".encode())
+    assert main(["aggregate", "plan.json", "sums.json", "--candidates", "words.txt", "--json", "--alarm", "1e-9"]) < 2
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {text for row in rows for text in row["strings"]} == {"one\u2028line", "\x0ctwo", ""}
+    Path("words.txt").write_bytes(b"\xff\n")
+    assert main(["aggregate", "plan.json", "sums.json", "--candidates", "words.txt"]) == 2
+    assert "Traceback" not in capsys.readouterr().err

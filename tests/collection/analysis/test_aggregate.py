@@ -166,6 +166,11 @@ def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
         aggregate(PLAN, dataclasses.replace(days[0], files=frozenset()), ledger=ledger)
     with pytest.raises(ValueError, match="must be at least the 2700"):
         aggregate(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
+    # Candidates that are none are refused before they are paid for.
+    words = made(STRINGS, {"words": np.full((8, 1), THERE)}, THERE)
+    for candidates, kind in (["\ud800"], ValueError), ("red", TypeError):
+        with pytest.raises(kind, match="string"):
+            aggregate(STRINGS, words, ledger=ledger, candidates=candidates)
     assert (tmp_path / "ledger.jsonl").read_text() == lines
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -66,5 +67,29 @@ def test_what_cannot_be_is_said() -> None:
     assert "cannot be met by 'split-and-mix'" not in str(found)
     # A single user has nobody to hide among, but noise that is all hers: one share does.
     assert plan_sums((1, "1e-6"), users=1, largest=2, protocols=["split-and-mix"]).plans[0].messages == 1.0
+    assert "delta=1e-300 for instances=1 is too small" in str(plan_sums((1, "1e-300"), users=9, largest=2).failures)
+    room = "users=9007199254740991 times largest=1 leave no room"
+    assert room in plan_sums((1, "1e-6"), users=2**53 - 1, largest=1).failures["split-and-mix"]
+    # Where every error is too small, each protocol has a reason, and none an argument that nobody gave.
+    for found in (
+        plan_sums(("1e-300", "1e-6"), users=9, largest=2),
+        plan_sums((1, "1e-6"), users=9, largest=2, instances=2**60),
+    ):
+        assert len(found.failures) == 3
     with pytest.raises(ValueError, match=r"^protocols='rr' must be one of split-and-mix, poisson-sum, nb-sum"):
         plan_sums((1, "1e-6"), users=9, largest=2, protocols=["rr"])
+
+
+@pytest.mark.parametrize("epsilon", [40, 800])
+def test_nearly_no_noise_is_planned_to_the_ends_of_the_floats(epsilon: float) -> None:
+    found = plan_sums((epsilon, "1e-6"), users=1, largest=2, protocols=["split-and-mix"]).plans[0]
+    assert found.protocol.p == pytest.approx(math.exp(-epsilon / 2), rel=1e-9)
+
+
+def test_a_large_delta_saves_discrete_laplace_noise() -> None:
+    # delta(epsilon) of noise p moved by 2, by hand, for events {y >= 2} and {y >= 1}: at most .01.
+    p = plan_sums((1, "0.01"), users=1, largest=2, protocols=["split-and-mix"]).plans[0].protocol.p
+    tails = [(1 / (1 + p), p**2 / (1 + p)), (1 - p**2 / (1 + p), p / (1 + p))]
+    spent = max(above - math.e * below for above, below in tails)
+    assert 0.0099 < spent <= 0.01
+    assert p < 0.995 * math.exp(-0.5)

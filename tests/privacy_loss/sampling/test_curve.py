@@ -115,3 +115,22 @@ def test_what_does_not_fit_is_kept_or_refused() -> None:
         sampled(1.0, 0.01, 1e-6, 10_000, 1e-6).epsilon(1e-6)
     with pytest.raises(ValueError, match=r"^parts is empty, but must hold"):
         SampledCurve([])
+
+
+def test_where_steps_go_either_way_the_wider_window_takes_a_larger_step() -> None:
+    # At these limits one direction fits at a step at which both together do not: that was refused.
+    line = NoiseLine.gaussian(1.0, 1e-20)
+    found = []
+    for most in (2**18, 2**22):
+        with mock.patch.multiple(curve, _MOST_BYTES=most, _MOST_BYTES_FIRST=most):
+            parts = [(LinePair(line, 0.25), 2)]
+            made = SampledCurve(parts, relative_width=1e-4, reference_delta=1e-3, either_way=True)
+            found.append(made.delta(0.0))
+    small, large = found
+    assert small.lower <= large.lower < large.upper < small.upper < 1.001 * large.upper
+    with (
+        mock.patch.object(SampledCurve, "_at", side_effect=CapacityError("no.")) as asked,
+        pytest.raises(CapacityError, match=r"^no\."),
+    ):
+        made._either_upper(1e-3, lambda either: either.epsilon_upper(1e-3))
+    assert asked.call_count == curve._ROUNDS
