@@ -39,7 +39,10 @@ OF_0_2_0 = """\
 def test_the_page_has_the_formats_of_the_code() -> None:
     page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
     rows = {row[0].strip(): row for row in (line.strip("| ").split("|") for line in page.splitlines()) if len(row) >= 3}
-    found = [" ".join(re.findall(r"`[^`]*`|\d+", rows[name][2])).replace("`", "") for name in list(rows)[-8:]]
+    found = [
+        " ".join(re.findall(r"`[^`]*`|\"[^\"]*\"|\d+", rows[name][2])).replace("`", "").replace('"', "")
+        for name in list(rows)[-8:]
+    ]
     assert client.VERSION == manifest.VERSION
     assert found == [
         f"version {ledger._VERSION}",
