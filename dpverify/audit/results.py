@@ -79,9 +79,9 @@ def conforms(
     often = float(law.pmf.max())
     if power < POWER and often > SURE:
         events = 2 * count_rare_events(law, tally.trials)
-        share = least_share(tally.trials, 1.0 - often, level / (1.0 - _RARE) * _RARE / events, POWER)
-        if share is not None:
-            fault, power = f"another outcome than the likeliest in {100 * share:.2g} % of the runs more", POWER
+        least = least_share(tally.trials, 1.0 - often, level / (1.0 - _RARE) * _RARE / events, POWER)
+        if least is not None:
+            fault, power = f"another outcome than the likeliest in {100 * least:.2g} % of the runs more", POWER
     found = tally.mean - law.mean, tally.deviation / law.variance**0.5
     evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
     return replace(with_fault(result, fault, power), evidence=evidence)
