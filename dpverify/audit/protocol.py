@@ -113,6 +113,10 @@ def audit_protocol(
     >>> audit_protocol(promised, ("0.5", "1e-3"), trials=200).violations[0].check
     'privacy of the parameters'
     """
+    if "seconds" in options:
+        raise TypeError(
+            f"seconds={options['seconds']!r} must be omitted: it ends audits of black boxes; give trials here."
+        )
     budget = None if claim is None else Budget.of(claim, "claim")
     reference = getattr(reference, "protocol_", reference)  # a fitted estimator says so what it has run
     subject: Subject | Audited = reference

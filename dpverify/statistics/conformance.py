@@ -132,8 +132,10 @@ def g_test(
         with_unlisted(p_value, unlisted, trials, bins.law.outside),
         trials,
         f"G-test on {counts.size} cells, exact level by at most {simulations} simulations",
-        f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom"
-        + (f"; {unlisted} outcomes that the exact law does not have" if unlisted else ""),
+        "; ".join(
+            [f"G = {statistic:.4g} with {counts.size - 1} degrees of freedom"] * (unlisted < trials)
+            + [f"{unlisted} outcomes that the exact law does not have"] * (unlisted > 0)
+        ),
         details={"statistic": statistic, "cells": int(counts.size), "unlisted": unlisted},
     )
 

@@ -29,6 +29,8 @@ def test_every_kind_finds_its_audit(protocol: Any) -> None:
     assert audit_protocol(protocol, trials=200, seed=2).violations == ()
     with pytest.raises(TypeError, match="unexpected"):
         audit_protocol(protocol, trials=200, colour="red")
+    with pytest.raises(TypeError, match=r"^seconds=1\.0 must be omitted: it ends audits of black boxes"):
+        audit_protocol(protocol, seconds=1.0)
 
 
 def test_a_subject_holds_what_runs() -> None:

@@ -50,10 +50,10 @@ def local_subject(reference: Any, *, implementation: Any = None, users: int | No
         What is claimed to run.
     implementation : object, Target, callable or str, optional
         What does run: a mechanism with `randomize`, such as a subclass, or `function(inputs, rng)`, which returns a
-        report for each of the users' inputs. `reference` itself when omitted.
+        report for each of the users' inputs, of one user the report itself. `reference` itself when omitted.
     users : int, optional
         How many users report in a run: whether their reports are independent shows from two on. One where a function
-        is given, shape (1,), and three else.
+        is given, whose inputs have shape (1,), and three else.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, LocalClaims):
