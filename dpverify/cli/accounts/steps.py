@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
-from dpverify.cli.options import choice, integer, number
+from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import AtDelta, AtEpsilon, print_result
-from dpverify.cli.plans.shared import Delta, Epsilon
+from dpverify.cli.plans.shared import Epsilon
 from dpverify.guarantee import Adjacency
 
 __all__ = ["Kind", "Law", "Neighbours", "Rate", "StepCount", "account_steps", "least_noise"]
@@ -86,7 +86,7 @@ def account_steps(
 
 def least_noise(
     epsilon: Epsilon,
-    delta: Delta,
+    delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     steps: StepCount = 1,
     rate: Rate = 1.0,
     law: Law = "gaussian",

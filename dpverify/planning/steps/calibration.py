@@ -203,7 +203,7 @@ def most_steps(
 
 def _positive(budget: BudgetLike) -> Budget:
     wanted = Budget.of(budget)
-    check_real("delta", wanted.delta, low=0.0, low_open=True)
+    check_real("delta", wanted.delta, low=0.0, low_open=True, high=1.0, high_open=True)
     return wanted
 
 

@@ -7,7 +7,7 @@ end: the lower one is 0.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -113,7 +113,10 @@ class RenyiStep(RenyiKnown):
 
     def __post_init__(self) -> None:
         for name in ("orders", "values"):
-            object.__setattr__(self, name, tuple(float(each) for each in getattr(self, name)))
+            given = getattr(self, name)
+            if not isinstance(given, Iterable) or isinstance(given, str):
+                raise TypeError(f"{name}={given!r} must be a sequence of numbers.")
+            object.__setattr__(self, name, tuple(float(each) for each in given))
         if not self.orders or len(self.orders) != len(self.values):
             raise ValueError(
                 f"values must have one number for each of orders, at least one, not {len(self.values)} for "

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 import dpverify
+from dpverify import cli
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 from tests.cli.words import Run
@@ -30,3 +33,8 @@ def test_no_noise_is_not_called_too_little_where_it_is_enough(run: Run) -> None:
     shown = run("least", "noise", "--epsilon", "1", "--delta", ".5", "--rate", ".001")
     assert shown.startswith("A noise multiplier of ")
     assert "is not" not in shown
+
+
+def test_a_budget_for_noise_has_a_delta(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["least", "noise", "--epsilon", "1", "--delta", "0"]) == 2
+    assert capsys.readouterr().err.startswith("--delta='0' must be a finite number in (0, 1).")

@@ -65,6 +65,8 @@ def test_limits_are_refused() -> None:
         RenyiStep([3, 2], [0.1, 0.1])
     with pytest.raises(ValueError, match=r"^values=-0\.1 must be"):
         RenyiStep([3], [-0.1])
+    with pytest.raises(TypeError, match=r"^orders=2 must be a sequence of numbers\."):
+        RenyiStep(2, 0.1)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^rho=0\.0 must be"):
         ConcentratedStep(0.0)
     with pytest.raises(CapacityError, match=r"^Renyi divergences give losses of .*, and floats hold up to 700\."):
