@@ -293,7 +293,7 @@ class RealMoves:
         return found
 
     def _some(self, increase: bool) -> list[Parts]:
-        """Return moves of all counts alike, and as many of the largest as there may be and what is left by one, in each run."""
+        """Return, for every run, moves of all counts alike, and as many of the largest as fit and one of the rest."""
         many, square = self.coordinates // self.runs, self.square / self.runs
         few = min(max(math.floor(square / self.largest**2), 1), many)
         alike = min(math.sqrt(square / many) * _SHRUNK, self.largest)
