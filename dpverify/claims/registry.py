@@ -291,4 +291,8 @@ def _twin(protocol: object, groups: Sequence[Group]) -> Any:
         if _GROUPS[group][name].protocol is type(protocol):
             return _GROUPS[group][name]
     known = ", ".join(name for _, name in names)
+    for group, name in names:
+        if name == protocol:
+            made = _GROUPS[group][name].protocol.__name__
+            raise TypeError(f"protocol={protocol!r} must be an object, such as {made}(...), and is only its name.")
     raise TypeError(f"protocol={protocol!r} has no claims; known are {known}.")

@@ -11,7 +11,7 @@ from typing import Any
 from dpverify.collection.design import Design, design
 from dpverify.collection.query import Query
 from dpverify.guarantee import Budget
-from protocols.validation import check_file
+from protocols.validation import check_file, meant
 
 __all__ = ["read_design"]
 
@@ -61,5 +61,7 @@ def _check(name: str, table: Mapping[str, Any], keys: tuple[set[str], set[str]])
     must, may = keys
     missing, strange = sorted(must - table.keys()), sorted(table.keys() - must - may)
     if missing or strange:
-        wrong = f"lacks {missing[0]}" if missing else f"has {strange[0]!r}"
-        raise ValueError(f"{name} {wrong}, but must have {', '.join(sorted(must))}, and may {', '.join(sorted(may))}.")
+        wrong = [f"lacks {word}" for word in missing[:1]]
+        wrong += [f"has {word!r}{meant(word, must | may)}" for word in strange[:1]]
+        rest = f"{', '.join(sorted(must))}, and may have {', '.join(sorted(may))}"
+        raise ValueError(f"{name} {' and '.join(wrong)}, but must have {rest}.")

@@ -151,7 +151,7 @@ class Query:
         if not exact_number("weight", self.weight) > 0:
             raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
         if self.bitsum is not None:
-            check_choice("bitsum", self.bitsum, BITSUMS)
+            object.__setattr__(self, "bitsum", check_choice("bitsum", self.bitsum, BITSUMS))
 
     @property
     def kind(self) -> str:

@@ -175,7 +175,8 @@ def rehearse(
     needed = max(randomizers(each.protocol, each.honest, ThreatModel.COMMUNICATION) for each in asked)
     if users - silent - cheating < needed:
         raise ValueError(
-            f"offline={offline!r} and cheats={cheats!r} must leave the {needed:,} users that the guarantee is for."
+            f"offline={offline!r} and cheats={cheats!r} must leave the {needed:,} users that the guarantee is for; "
+            "a design with a smaller `honest` lets more of them be missing."
         )
     reader = Reader(plan.data, plan.hash)
     truths = []

@@ -41,6 +41,7 @@ def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     ("old", "new", "said"),
     [
         ("users = 2_000", "", "lacks users"),
+        ("users =", "user =", r"lacks users and has 'user' \(did you mean 'users'\?\), but must have"),
         ("honest", "honst", "has 'honst'"),
         ("bits = 4", "bit = 4", "query 1 has 'bit'"),
         ("epsilon = 1\n", "", "budget 1 lacks epsilon"),

@@ -81,7 +81,7 @@ def test_the_bitsum_is_the_one_of_which_less_is_uploaded() -> None:
     assert words.upload(RandomizedResponse(10**6, 0.1)) == 1024
     assert words.chosen(10**6, math.sqrt(1e3)) == "poisson"
     assert words.chosen(10**6, math.sqrt(2e5)) == "rr"
-    assert Query("words", buckets=1024, bitsum="rr").chosen(10**6, math.sqrt(1e3)) == "rr"
+    assert Query("words", buckets=1024, bitsum="RR").chosen(10**6, math.sqrt(1e3)) == "rr"
     assert Query("one", bits=1).upload(Poisson(100, 50.0)) == pytest.approx(1.5)
 
 

@@ -129,6 +129,8 @@ def test_account_wants_exactly_one_point_and_a_known_protocol() -> None:
             account(protocol, delta=bad)
     with pytest.raises(TypeError, match="has no claims"):
         account(ExactSum(10), delta=1e-6)
+    with pytest.raises(TypeError, match=r"such as RandomizedResponse\(\.\.\.\), and is only its name"):
+        account("rr", delta=1e-6)
 
 
 @pytest.mark.parametrize(

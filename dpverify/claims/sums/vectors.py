@@ -89,6 +89,7 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
             runs * protocol.scale**2 * (1.0 + 4.0 * UNIT),
             min(protocol.largest * (1.0 + 8.0 * UNIT), protocol.scale),
             runs * protocol.dimension,
+            runs=runs,
             reference_delta=reference_delta,
             guess=guess,
         )
@@ -151,13 +152,13 @@ def _coordinates(dimension: int) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def _clipped(dimension: int, clip: float) -> float:
-    """Return `d E ((|w| - clip/sqrt d)+)^2`, by quadrature beyond where it begins."""
+    """Return `d E ((|w| - clip/sqrt d)+)^2`, by quadrature over the angle, whose density is smooth from d = 2 on."""
     limit = clip / math.sqrt(dimension)
     if limit >= 1.0:
         return 0.0
     nodes, weights = np.polynomial.legendre.leggauss(200)
-    end = min(1.0, limit + 12.0 / math.sqrt(dimension))
-    w = limit + 0.5 * (end - limit) * (nodes + 1.0)
+    start, end = math.asin(limit), math.asin(min(1.0, limit + 12.0 / math.sqrt(dimension)))
+    angles = start + 0.5 * (end - start) * (nodes + 1.0)
     log_density = math.lgamma(dimension / 2.0) - math.lgamma((dimension - 1.0) / 2.0) - 0.5 * math.log(math.pi)
-    density = 2.0 * np.exp(log_density + 0.5 * (dimension - 3.0) * np.log1p(-w * w))
-    return dimension * float(0.5 * (end - limit) * np.sum(weights * density * (w - limit) ** 2))
+    density = 2.0 * np.exp(log_density + (dimension - 2.0) * np.log(np.cos(angles)))
+    return dimension * float(0.5 * (end - start) * np.sum(weights * density * (np.sin(angles) - limit) ** 2))

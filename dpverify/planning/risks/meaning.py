@@ -7,7 +7,7 @@ the proofs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
@@ -148,6 +148,9 @@ def meaning_of(
     TypeError, ValueError
         For a number out of range.
     """
+    for name_of, listed in (("rates", rates), ("priors", priors), ("values", values)):
+        if isinstance(listed, str) or not isinstance(listed, Iterable):
+            raise TypeError(f"{name_of}={listed!r} must be a list.")
     levels = [_inside("rates", rate) for rate in rates]
     chances = [_inside("priors", prior) for prior in priors]
     for value in values:

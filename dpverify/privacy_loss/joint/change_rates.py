@@ -143,8 +143,8 @@ class ChangeGrid:
 
         *In the first cell*, from (0, 0) to the moves of size t_1, F is at most `ln(1 - y + y e^X) <= y (e^X - 1)` at
         size y t_1, X the largest logarithm at t_1: at most `X y^2 + (e^X - 1)^2 / 4X` for X > 0, and
-        `X y^2 + e^X - 1 - X` for X < 0, where the difference is convex in y. The cost is between y^2 t_1^2 and y^2
-        times the most at t_1.
+        `(e^X - 1) y^2` for X < 0, as y is at most 1: nothing is added there, however small |phi| is far out. The cost
+        is between y^2 t_1^2 and y^2 times the most at t_1.
         """
         log_moduli = self._filled(np.array(log_moduli))
         t, c = self.sizes[:, None], self.midpoints
@@ -169,9 +169,9 @@ class ChangeGrid:
         along = np.where(excess < 1e100, np.minimum(rate + excess, along), along)
         cells = self._between(along, q, low, high, distance) if self._around else along
         x = log_moduli[0].max(axis=0)
-        first = x / np.where(x > 0.0, self.sizes[0] ** 2, costs[0].max())
         grown = np.expm1(np.minimum(x, _LARGEST_EXPONENT))
-        crowd = np.where(x > 0.0, grown**2 / (4.0 * np.maximum(x, 1e-300)), grown - x)
+        first = np.where(x > 0.0, x / self.sizes[0] ** 2, grown / costs[0].max())
+        crowd = np.where(x > 0.0, grown**2 / (4.0 * np.maximum(x, 1e-300)), 0.0)
         crowd[x > _LARGEST_EXPONENT] = np.inf
         # Some ten roundings of each, and those of the grid.
         rates = np.append(np.broadcast_to(first, (1, *cells.shape[1:])), cells, axis=0)

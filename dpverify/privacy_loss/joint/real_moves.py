@@ -83,7 +83,8 @@ class MoveGrid(ChangeGrid):
     """
 
     def __init__(self, square: float, largest: float, coordinates: int, *, guess: bool = False) -> None:
-        first = min(2.0 * math.sqrt(square * _INTERPOLATION / coordinates), largest)
+        # Not above 1: what is below the first size is affine in it.
+        first = min(2.0 * math.sqrt(square * _INTERPOLATION / coordinates), largest, 1.0)
         number = math.ceil(math.log(largest / first) / (2.0 * math.sqrt(_INTERPOLATION))) + 1
         sizes = np.append(np.geomspace(first, largest, number), np.arange(math.ceil(first), largest))
         sizes[number - 1] = largest
@@ -109,6 +110,8 @@ class RealMoves:
         The largest |t_j|, positive, at most the root of `square`.
     coordinates : int
         How many counts may increase at once, and as many others decrease: at least square / largest^2.
+    runs : int
+        Of how many runs these are, each of an even share of `square` and `coordinates`: attained changes keep to that.
     reference_delta : float
         Where accuracy is wanted: what is far less likely is cut, and charged.
     guess : bool
@@ -122,9 +125,11 @@ class RealMoves:
         largest: float,
         coordinates: int,
         *,
+        runs: int = 1,
         reference_delta: float = 1e-6,
         guess: bool = False,
     ) -> None:
+        self.runs = check_integer("runs", runs, low=1)
         self.square = check_real("square", square, low=0.0, low_open=True)
         self.largest = check_real("largest", largest, low=0.0, high=math.sqrt(square), low_open=True)
         self.coordinates = check_integer("coordinates", coordinates, low=1)
@@ -288,16 +293,18 @@ class RealMoves:
         return found
 
     def _some(self, increase: bool) -> list[Parts]:
-        """Return moves of all counts alike, and as many of the largest as there may be and what is left by one."""
-        many, few = self.coordinates, min(max(math.floor(self.square / self.largest**2), 1), self.coordinates)
-        alike = min(math.sqrt(self.square / many) * _SHRUNK, self.largest)
-        rest = math.sqrt(max(self.square - few * self.largest**2, 0.0)) * _SHRUNK
+        """Return, for every run, moves of all counts alike, and as many of the largest as fit and one of the rest."""
+        many, square = self.coordinates // self.runs, self.square / self.runs
+        few = min(max(math.floor(square / self.largest**2), 1), many)
+        alike = min(math.sqrt(square / many) * _SHRUNK, self.largest)
+        rest = math.sqrt(max(square - few * self.largest**2, 0.0)) * _SHRUNK
         sizes = [
             [(alike, many)],
             [(self.largest * _SHRUNK, few), *([(rest, 1)] if few < many and rest > _LEAST_REST else [])],
         ]
         return [
-            tuple((self.pair(size, increase=increase, low=True), number) for size, number in each) for each in sizes
+            tuple((self.pair(size, increase=increase, low=True), number * self.runs) for size, number in each)
+            for each in sizes
         ]
 
     def delta(self, epsilon: float) -> Interval:

@@ -45,6 +45,12 @@ def test_half_the_users_are_half_the_noise() -> None:
     assert half.epsilon.upper == account(replace(PROTOCOL, noise=Poisson(5_000, 1316.5)), delta=1e-6).epsilon.upper
 
 
+def test_what_is_clipped_in_the_plane() -> None:
+    # A coordinate is a cosine of a uniform angle, whose own density is infinite at 1.
+    clipped = CLAIMS.squared_errors(UnaryVectorSum(Poisson(1, 1.0), 2, 1.0, clip=1.0)).clipping
+    assert clipped == pytest.approx(1.0 - 3.0 / math.pi, rel=1e-12)
+
+
 @pytest.mark.parametrize("noise", [Poisson(400, 60.0), NegativeBinomial(400, 30.0, 0.7)])
 @pytest.mark.parametrize(("dimension", "clip"), [(1, 1.0), (2, 1.1), (7, 1.6), (48, 2.5)])
 def test_simulated_errors_and_messages(noise: Poisson, dimension: int, clip: float) -> None:

@@ -214,3 +214,13 @@ def test_the_logarithm_of_a_mean_weighs_each_by_its_share(share: float) -> None:
         found = float(change_rates._logarithm_of_mean(np.array(one), np.array(other), share))
         exact = math.log((1.0 - share) * math.exp(one) + share * math.exp(other))
         assert exact - 1e-15 <= found <= exact + 1e-12
+
+
+def test_what_the_first_cell_adds() -> None:
+    grid, shares = ChangeGrid(L2Bounded(25.0, 100), 14.0), np.linspace(0.0, 1.0, 41)
+    logarithms = np.array([-11.0, -1.0, -0.01, 0.01, 1.0])
+    rates, crowd = grid.rates(np.broadcast_to(logarithms, (*grid.midpoints.shape, 5)))
+    least = np.log1p(np.multiply.outer(shares, np.expm1(logarithms)))
+    assert (least <= rates[0, 0] * (shares[:, None] * grid.sizes[0]) ** 2 + crowd + 1e-15).all()
+    # Of counts that move far more, small |phi| of those that would move little says nothing.
+    assert (crowd[:3] <= 1e-12).all()

@@ -78,6 +78,7 @@ ROWS = {
     "poisson": (partial(poisson, 2633.0), 8.6, 384, 1e-6, 0.004),
     "many": (partial(poisson, 269_456.0), 87.0, 384, 1e-6, 0.003),
     "nb": (partial(negative_binomial, 350.0, 0.75), 8.6, 384, 1e-6, 0.007),
+    "few": (partial(poisson, 2633.0), 8.6, 4, 1e-6, 0.02),
     "little": (partial(poisson, 40.0), 1.0, 64, 1e-5, 0.1),
     "skewed": (partial(negative_binomial, 60.0, 0.9), 3.0, 100, 1e-6, 0.02),
 }
@@ -86,10 +87,27 @@ ROWS = {
 @pytest.mark.parametrize("row", ROWS)
 def test_the_bound_is_near_what_is_attained(row: str) -> None:
     noise, scale, dimension, delta, width = ROWS[row]
-    curve = RealMoves(noise, scale**2, 5.5 * scale / math.sqrt(dimension), dimension, reference_delta=delta)
+    curve = RealMoves(noise, scale**2, scale * min(5.5 / math.sqrt(dimension), 1.0), dimension, reference_delta=delta)
     found = curve.epsilon(delta)
     assert 0.0 < found.width < width * found.lower
     assert curve.delta(found.upper).upper <= delta * (1.0 + 1e-9)
+
+
+def test_no_integer_lies_below_the_first_size_nor_between_two() -> None:
+    # Total variation is concave in the size: a chord from nothing to a first size of 3.8 is below what lies between.
+    curve = RealMoves(partial(poisson, 1e4), 3600.0, 60.0, 1, reference_delta=1e-6)
+    assert set(range(1, 61)) <= set(curve.grid.sizes.tolist())
+    assert curve.grid.sizes[0] == 1.0
+
+
+def test_attained_changes_fit_into_each_run() -> None:
+    # Of the largest moves one fits into a run, but three into the squares of two runs.
+    curve = RealMoves(partial(negative_binomial, 5.0, 0.95), 32.0, 3.0, 8, runs=2, reference_delta=1e-3)
+    one = RealMoves(partial(negative_binomial, 5.0, 0.95), 16.0, 3.0, 4, reference_delta=1e-3)
+    assert curve.epsilon_upper(1e-3) > 1.2
+    for increase in (True, False):
+        assert [each[1] for some in curve._some(increase) for each in some] == [8, 2, 2]
+        assert [each[1] for some in one._some(increase) for each in some] == [4, 1, 1]
 
 
 @pytest.mark.parametrize("noise", [partial(poisson, 1.5), partial(negative_binomial, 2.0, 0.6)])
