@@ -121,7 +121,8 @@ def plan_vectors(
         n and d, public.
     ratio : float, optional
         The error over that of central Gaussian noise, above 1: the fewest messages are sought. 1.15 when neither this
-        nor a limit is given.
+        nor a limit is given. Where noise of next to no messages is enough, a plan may spend less than the budget, as
+        its guarantee says, and fewer would do.
     max_bytes, max_messages : float, optional
         Expected for each user at most: the least error is sought.
 
@@ -283,6 +284,7 @@ class _Search:
     def found(self, ratio: float | None, most: float) -> VectorPlan:
         """Return a plan of a ratio and the fewest messages, or within so many messages of the least error."""
         (scales, own, errors), target, correction = self._parts, self.budget.epsilon, 1.0
+        kept: tuple[float, UnaryVectorSum | None] = (0.0, None)
         for _ in range(_ATTEMPTS):
             factors = correction * self._factors
             variances = 2.0 * self.sigma**2 * factors * scales[:, None] ** 2
@@ -301,7 +303,11 @@ class _Search:
             spent = self.epsilon(made)
             if (1.0 - _BELOW[1]) * target <= spent <= target:
                 return self._plan(made, spent)
+            if kept[0] < spent <= target:
+                kept = spent, made
             correction *= (min(spent / target, 4.0) / (1.0 - _BELOW[0])) ** 2
+        if kept[1] is not None:  # at small scales a guess may jump over the budget again and again
+            return self._plan(kept[1], kept[0])
         wish = f"ratio={ratio!r}" if ratio is not None else f"{most:.6g} messages for each user"
         raise InfeasibleBudgetError(f"the budget {self.budget} cannot be met with {wish} by what is tried.")
 

@@ -55,3 +55,10 @@ def test_what_cannot_be_planned() -> None:
         plan_vectors((1, 1e-6), users=100, dimension=8, ratio=2, max_bytes=3)
     with pytest.raises(ValueError, match=r"ratio=1\.0 must be"):
         plan_vectors((1, 1e-6), users=100, dimension=8, ratio=1.0)
+
+
+def test_a_plan_of_few_messages_is_found_though_no_guess_comes_near() -> None:
+    found = plan_vectors(("1", "1e-6"), users=10_000, dimension=64, ratio=3.0)
+    assert found.ratio <= 3.0
+    assert found.guarantee.epsilon <= 1.0
+    assert found.bytes_per_user < 12.0
