@@ -90,7 +90,6 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
-    from dpverify.planning.sums.vectors import plan_vectors, vector_front
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
@@ -210,10 +209,8 @@ __all__ = [
     "plan_means",
     "plan_rappor",
     "plan_sums",
-    "plan_vectors",
     "split_budget",
     "theorems",
-    "vector_front",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -264,7 +261,6 @@ _HOMES = {
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.sweeps.sums": ("plan_sums",),
     "dpverify.planning.means": ("plan_means",),
-    "dpverify.planning.sums.vectors": ("plan_vectors", "vector_front"),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),
     "dpverify.planning.rappor": ("plan_rappor",),

@@ -20,8 +20,8 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy
 from numpy.typing import NDArray
-from scipy import special
 
 from dpverify.changes import Change
 from dpverify.claims.base import MechanismClaims, MoreUsers
@@ -147,7 +147,7 @@ def _coordinates(dimension: int) -> NDArray[np.float64]:
     if dimension == 1:
         return np.ones(1)
     middles = (np.arange(_PLACES) + 0.5) / _PLACES
-    return np.asarray(np.sqrt(special.betaincinv(0.5, 0.5 * (dimension - 1), middles)))
+    return np.asarray(np.sqrt(scipy.special.betaincinv(0.5, 0.5 * (dimension - 1), middles)))
 
 
 @functools.lru_cache(maxsize=64)
