@@ -109,7 +109,7 @@ def test_what_costs_nothing_is_charged_nothing() -> None:
 def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
     (query,) = made(name).content["queries"]
     assert asked_in(query) == Asked(name, *QUERIES[name])
-    assert query["protocol"] == {"levels": "rr", "buckets": "poisson"}.get(name, name)
+    assert query["protocol"] == {"levels": "rr", "buckets": "poisson", "strings": "rr"}.get(name, name)
 
 
 def test_parameters_are_exact_decimals() -> None:
@@ -170,7 +170,8 @@ def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -
     assert (task["name"], task["min_batch_size"]) == (name, 2_000)
     assert vdaf["bits"] == int(vdaf["max_measurement"]).bit_length()
     # Every draw is the largest that there is: of a bit that is neither flipped nor dropped.
-    held = {"levels": 5, "buckets": 2}.get(query.get("asks", ""), 0 if query["kind"] == "buckets" else 1)
+    known: dict[str, object] = {"levels": 5, "buckets": 2, "strings": "red"}
+    held = known.get(query.get("asks", ""), 0 if query["kind"] == "buckets" else 1)
     if query["instances"] > 1 and "asks" not in query:
         held = [held] * query["instances"]
     word = (b"\0" if query["kind"] == "report" else b"\xff") * 16
