@@ -28,7 +28,10 @@ def sums(
         int, integer(within="[1, inf)", help="I, the sums that each user takes part in, with an integer for each.")
     ] = 1,
 ) -> None:
-    """Compare protocols for a sum of integers at one budget, next to a trusted curator. With messages and bytes."""
+    """Compare protocols for a sum of integers with a trusted curator.
+
+    At one budget, with messages and bytes of each.
+    """
     from dpverify.guarantee import Budget
     from dpverify.planning.sweeps.sums import plan_sums
 
