@@ -186,7 +186,10 @@ class NearCurve:
 
     @staticmethod
     def _charge(epsilon: float, distance: float) -> float:
-        return distance * (1.0 + math.exp(min(epsilon, _LARGEST))) * (1.0 + 8.0 * UNIT) if distance else 0.0
+        if distance == 0.0:
+            return 0.0
+        # Beyond the floats any distance is charged all there is.
+        return distance * (1.0 + math.exp(epsilon)) * (1.0 + 8.0 * UNIT) if epsilon <= _LARGEST else math.inf
 
 
 class WorstCurve:

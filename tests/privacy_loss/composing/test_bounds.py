@@ -196,4 +196,6 @@ def test_a_curve_nearby_is_charged_the_distance_in_both_laws() -> None:
     assert NearCurve(_Line(), 0.3).epsilon(0.5).upper == math.inf
     assert NearCurve(_Line(), 0.3).epsilon(0.5).lower == _Line().epsilon(0.5).lower
     assert NearCurve(_Line(), 1.0, 1.0).delta(0.0) == Interval(0.0, 1.0)
+    # e^800 times the least float is more than 1, though e^700 times it is nothing.
+    assert NearCurve(_Line(), 5e-324, 5e-324).delta(800.0) == Interval(0.0, 1.0)
     assert NearCurve(_Line(), 0.0).epsilon(0.5) == _Line().epsilon(0.5)
