@@ -24,6 +24,7 @@ Word = TypeVar("Word", bound=str)
 __all__ = [
     "check_bits",
     "check_choice",
+    "check_counts",
     "check_file",
     "check_flag",
     "check_generator",
@@ -37,6 +38,7 @@ __all__ = [
     "check_real",
     "check_vectors",
     "meant",
+    "plain_numbers",
 ]
 
 
@@ -122,6 +124,18 @@ def check_ranges(made: Any) -> None:
                 check_integer(field.name, value, low=low, high=high)
             else:
                 check_real(field.name, value, low=low, high=high, low_open=low_open, high_open=high_open)
+
+
+def plain_numbers(made: Any) -> None:
+    """Make fields of a frozen dataclass that numpy or a fraction gave plain numbers, which print and write alike."""
+    import numpy as np
+
+    for field in fields(made):
+        value = getattr(made, field.name)
+        if isinstance(value, np.number):
+            object.__setattr__(made, field.name, value.item())
+        elif isinstance(value, Fraction):
+            object.__setattr__(made, field.name, float(value))
 
 
 @functools.cache
@@ -236,6 +250,18 @@ def check_bits(name: str, value: ArrayLike) -> NDArray[np.int64]:
     if bad.any():
         raise ValueError(f"{name}[{int(np.argmax(bad))}]={array[bad][0]} must be 0 or 1.")
     return array.astype(np.int64)
+
+
+def check_counts(name: str, value: ArrayLike) -> NDArray[Any]:
+    """Return counts as an array; TypeError if they are no integers, ValueError for a negative one."""
+    import numpy as np
+
+    counts = np.asarray(value)
+    if not np.issubdtype(counts.dtype, np.integer):
+        raise TypeError(f"{name} has dtype {counts.dtype}, but must hold integers in [0, inf).")
+    if (counts < 0).any():
+        raise ValueError(f"{name} contains {counts.min()}, but counts must be in [0, inf).")
+    return counts
 
 
 def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None = None) -> NDArray[np.int64]:

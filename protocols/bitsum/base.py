@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -14,11 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.shuffler import UserMessages, shuffle
 from protocols.validation import (
     check_bits,
+    check_counts,
     check_generator,
     check_integer,
     check_participants,
     check_present,
     check_ranges,
+    plain_numbers,
 )
 
 __all__ = ["BitsumProtocol"]
@@ -62,13 +64,7 @@ class BitsumProtocol(ABC):
     users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users; public."})
 
     def __post_init__(self) -> None:
-        # As plain numbers, which print and are written as JSON alike.
-        for parameter in fields(self):
-            value = getattr(self, parameter.name)
-            if isinstance(value, np.number):
-                object.__setattr__(self, parameter.name, value.item())
-            elif isinstance(value, Fraction):
-                object.__setattr__(self, parameter.name, float(value))
+        plain_numbers(self)
         check_ranges(self)
 
     @abstractmethod
@@ -116,13 +112,9 @@ class BitsumProtocol(ABC):
         return self._analyze(self._check_view(view))
 
     def _check_view(self, view: ArrayLike) -> NDArray[Any]:
-        counts = np.asarray(view)
-        if not np.issubdtype(counts.dtype, np.integer):
-            raise TypeError(f"view has dtype {counts.dtype}, but must hold integers in [0, inf).")
+        counts = check_counts("view", view)
         if counts.ndim == 0 or counts.shape[-1] != len(self.alphabet):
             raise ValueError(f"view has shape {counts.shape}, but must have shape (..., {len(self.alphabet)}).")
-        if (counts < 0).any():
-            raise ValueError(f"view contains {counts.min()}, but counts must be in [0, inf).")
         return counts.astype(np.int64)
 
     def sample_view(

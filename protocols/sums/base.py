@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Self
 
@@ -27,9 +27,10 @@ from protocols.validation import (
     check_present,
     check_ranges,
     check_real,
+    plain_numbers,
 )
 
-__all__ = ["SumProtocol", "exactly_rounded", "rounded"]
+__all__ = ["SumProtocol", "at_random", "exactly_rounded", "rounded"]
 
 _EXACT = 2**53
 
@@ -58,12 +59,7 @@ class SumProtocol(ABC):
     largest: int = field(metadata={"within": "[1, inf)", "help": "L: a user holds an integer from 0 to L."})
 
     def __post_init__(self) -> None:
-        for parameter in fields(self):
-            value = getattr(self, parameter.name)
-            if isinstance(value, np.number):
-                object.__setattr__(self, parameter.name, value.item())
-            elif isinstance(value, Fraction):
-                object.__setattr__(self, parameter.name, float(value))
+        plain_numbers(self)
         check_ranges(self)
         if self.users * self.largest >= _EXACT:
             raise ValueError(f"largest={self.largest} times users={self.users} must be below 2^53.")
@@ -176,8 +172,13 @@ def rounded(values: ArrayLike, scale: float, rng: np.random.Generator) -> NDArra
     outside = ~((position >= 0.0) & (position < _EXACT))
     if outside.any():
         raise ValueError(f"values contains {np.asarray(values)[outside].flat[0]}, but must be in [0, 2^53 / scale).")
+    return at_random(position, check_generator("rng", rng))
+
+
+def at_random(position: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return integers next to numbers of any sign, drawn so that their means are right: a simulation."""
     below = np.floor(position)
-    return np.asarray(below + (check_generator("rng", rng).random(position.shape) < position - below), dtype=np.int64)
+    return np.asarray(below + (rng.random(position.shape) < position - below), dtype=np.int64)
 
 
 def exactly_rounded(value: Any, scale: Any, entropy: Entropy | None = None) -> int:

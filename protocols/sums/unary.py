@@ -18,6 +18,7 @@ from protocols.bitsum.three_nb import negative_binomial
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol
+from protocols.validation import check_counts
 
 __all__ = ["NegativeBinomialSum", "PoissonSum", "UnarySum"]
 
@@ -61,12 +62,7 @@ class UnarySum(SumProtocol):
         return array.size
 
     def analyze(self, view: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
-        counts = np.asarray(view)
-        if not np.issubdtype(counts.dtype, np.integer):
-            raise TypeError(f"view has dtype {counts.dtype}, but must hold integers in [0, inf).")
-        if (counts < 0).any():
-            raise ValueError(f"view contains {counts.min()}, but counts must be in [0, inf).")
-        return np.asarray(counts - self.noise_mean)
+        return np.asarray(check_counts("view", view) - self.noise_mean)
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
 from protocols.lsq.linear import LinearMap
 from protocols.shuffler import UserMessages, shuffle
+from protocols.sums.base import at_random
 from protocols.validation import check_generator, check_participants, check_present, check_ranges, check_vectors
 
 __all__ = ["UnaryVectorSum"]
@@ -112,10 +113,6 @@ class UnaryVectorSum:
         norms = np.linalg.norm(clipped, axis=1, keepdims=True)
         return np.asarray(clipped * (_SHRUNK * np.minimum(self.scale / np.maximum(norms, self.scale), 1.0)))
 
-    def _rounded(self, vectors: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-        below = np.floor(vectors)
-        return (below + (rng.random(vectors.shape) < vectors - below)).astype(np.int64)
-
     def randomize(self, vectors: ArrayLike, rng: np.random.Generator) -> UserMessages:
         """Return every user's messages, rows (coordinate, sign), sign 0 for + and 1 for -, as each would make them.
 
@@ -123,7 +120,7 @@ class UnaryVectorSum:
         """
         places = self.scaled(vectors)
         check_participants("vectors", len(places), self.users)
-        integers = self._rounded(places, check_generator("rng", rng))
+        integers = at_random(places, check_generator("rng", rng))
         own = np.stack([np.maximum(integers, 0), np.maximum(-integers, 0)], axis=2)
         counts = own + self.noise.sample_view(np.zeros(own.shape, dtype=np.int64), rng, participants=1)[..., 0]
         senders, coordinates, signs = np.nonzero(counts)
@@ -156,7 +153,7 @@ class UnaryVectorSum:
         counts = np.array(self.noise.sample_view(zeros, rng, participants=len(array))[..., 0])
         size = max(1, _BLOCK_ENTRIES // self.dimension)
         for start in range(0, len(array), size):
-            integers = self._rounded(self.scaled(array[start : start + size]), rng)
+            integers = at_random(self.scaled(array[start : start + size]), rng)
             counts[:, 0] += np.maximum(integers, 0).sum(axis=0)
             counts[:, 1] += np.maximum(-integers, 0).sum(axis=0)
         return counts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -17,6 +17,7 @@ from protocols.lsq import LaplacianBinning
 from protocols.validation import (
     check_bits,
     check_choice,
+    check_counts,
     check_flag,
     check_generator,
     check_integer,
@@ -26,6 +27,7 @@ from protocols.validation import (
     check_real,
     check_vectors,
     meant,
+    plain_numbers,
 )
 from tests.refusals import refused
 
@@ -191,3 +193,23 @@ def test_a_word_that_is_near_is_told(typed: object, told: str) -> None:
     with pytest.raises(ValueError, match=r"must be one of rr, nb") as raised:
         check_choice("name", "po", ["rr", "nb"])
     assert str(raised.value) == "name='po' must be one of rr, nb."
+
+
+def test_counts_are_integers_and_not_negative() -> None:
+    assert check_counts("view", [[3, 0]]).tolist() == [[3, 0]]
+    with pytest.raises(TypeError, match=r"^view has dtype float64, but must hold integers in \[0, inf\)\.$"):
+        check_counts("view", [1.0])
+    with pytest.raises(ValueError, match=r"^view contains -2, but counts must be in \[0, inf\)\.$"):
+        check_counts("view", [1, -2])
+
+
+def test_numbers_of_numpy_and_fractions_become_plain() -> None:
+    @dataclass(frozen=True)
+    class Made:
+        users: int
+        p: float
+        name: str
+
+    made = Made(np.int64(3), Fraction(1, 4), "x")  # type: ignore[arg-type]
+    plain_numbers(made)
+    assert [(type(value), value) for value in astuple(made)] == [(int, 3), (float, 0.25), (str, "x")]
