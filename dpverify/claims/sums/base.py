@@ -12,17 +12,20 @@ which is affine between integers: the divergence of two inputs is jointly convex
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from typing import Any, TypeVar
 
 from numpy.typing import NDArray
 
-from dpverify.changes import Change
+from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.shared.bitsum_pairs import LEFT_OUT, Pairs, noise_tail
-from dpverify.guarantee import CapacityError, PrivacyCurve, ThreatModel
+from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
+from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.laws.window import IntegerLaw
+from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import moved
@@ -92,6 +95,25 @@ class SumClaims(MechanismClaims[P]):
         every = tuple(tuple(direction) for direction in zip(*moves, strict=True))
         attained: tuple[PrivacyLossDistribution, ...] = tuple(pair for move in moves for pair in move)
         return Pairs(every, attained, f"attained by one of {most} moves; all others' integers do not matter")
+
+    def noise_epsilon(self, protocol: P) -> Interval:
+        """Return bounds on the largest loss of the sum alone: here none is known to be finite."""
+        return Interval(math.inf, math.inf)
+
+    def best_of_sums(
+        self, protocol: P, changes: Change, threat_model: ThreatModel, relative_width: float, reference_delta: float
+    ) -> BestCurve:
+        """Return the curve of sums that are seen, by their largest loss, infinite losses and exact law."""
+        changes = Full(self.in_full(changes))
+        return BestCurve(
+            LargestLossCurve(self.noise_epsilon(protocol), changes),
+            lambda: InfiniteLossCurve(self.infinite_mass(protocol, threat_model), changes),
+            lambda: self.composed(protocol, changes, relative_width, reference_delta),
+        )
+
+    def noisy_law(self, protocol: P, total: int, participants: int) -> IntegerLaw:
+        """Return the law of a sum and the noise of those who take part."""
+        return views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
 
     def composed(self, protocol: P, changes: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
         """Return the curve of sums that are seen, with all of their noise, and nothing else."""

@@ -17,7 +17,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from dpverify.changes import Change, Full
+from dpverify.changes import Change
 from dpverify.claims.base import Families
 from dpverify.claims.shared.shares import split_distance
 from dpverify.claims.sums.base import SumClaims
@@ -26,7 +26,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.two_sided import two_sided
 from dpverify.laws.window import DEFAULT_TAIL, IntegerLaw, point_mass
-from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve, NearCurve
+from dpverify.privacy_loss.composing.bounds import NearCurve
 from dpverify.rounding import UNIT, summation_error
 from protocols.sums.split_and_mix import SplitAndMix
 
@@ -81,16 +81,9 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         # What wraps round leaves a window of q integers, in which both sums have their noise.
         apart = self.distance(protocol), self.wrapped(protocol, (protocol.modulus - 1 - protocol.largest) // 2)
         above, below = (min(1.0, runs * each * (1.0 + 2.0 * UNIT)) for each in apart)
-
-        def exact() -> PrivacyCurve:
-            return self.composed(protocol, Full(runs), relative_width, reference_delta)
-
-        sums = BestCurve(
-            LargestLossCurve(self.noise_epsilon(protocol), Full(runs)),
-            lambda: InfiniteLossCurve(self.infinite_mass(protocol, threat_model), Full(runs)),
-            exact,
+        return NearCurve(
+            self.best_of_sums(protocol, changes, threat_model, relative_width, reference_delta), above, below
         )
-        return NearCurve(sums, above, below)
 
     def pure_epsilon(self, protocol: SplitAndMix, threat_model: ThreatModel) -> Interval:
         """Return [0, inf]: no largest loss of the messages is known, and without noise it is infinite."""
@@ -120,8 +113,7 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         return -(-(protocol.modulus - 1).bit_length() // 8)
 
     def estimate_law(self, protocol: SplitAndMix, total: int, participants: int) -> DiscreteLaw:
-        law = views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
-        made = DiscreteLaw.from_integer_law(law)
+        made = DiscreteLaw.from_integer_law(self.noisy_law(protocol, total, participants))
         return DiscreteLaw.of(protocol.analyze(made.points % protocol.modulus), made.pmf, made.outside)
 
     def watched(self, protocol: SplitAndMix) -> tuple[int, DiscreteLaw, int, float]:

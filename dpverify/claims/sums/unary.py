@@ -12,17 +12,17 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
-from dpverify.changes import Change, Full
+from dpverify.changes import Change
 from dpverify.claims.base import Families, MoreUsers
 from dpverify.claims.sums.base import SumClaims
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import negative_binomial as formulas
-from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
+from dpverify.guarantee import ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.noise import negative_binomial, poisson
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
+from dpverify.privacy_loss.composing.bounds import BestCurve
 from protocols.sums.unary import NegativeBinomialSum, PoissonSum, UnarySum
 
 __all__ = ["NegativeBinomialSumClaims", "PoissonSumClaims", "UnarySumClaims"]
@@ -48,16 +48,7 @@ class UnarySumClaims(SumClaims[S]):
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> BestCurve:
-        changes = Full(self.in_full(changes))
-
-        def exact() -> PrivacyCurve:
-            return self.composed(protocol, changes, relative_width, reference_delta)
-
-        return BestCurve(
-            LargestLossCurve(Interval(math.inf, math.inf), changes),
-            lambda: InfiniteLossCurve(self.infinite_mass(protocol, threat_model), changes),
-            exact,
-        )
+        return self.best_of_sums(protocol, changes, threat_model, relative_width, reference_delta)
 
     def families(self, protocol: S, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         pairs = self.pairs(protocol, tail)
@@ -73,7 +64,7 @@ class UnarySumClaims(SumClaims[S]):
         return 1
 
     def estimate_law(self, protocol: S, total: int, participants: int) -> DiscreteLaw:
-        law = views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
+        law = self.noisy_law(protocol, total, participants)
         return DiscreteLaw.from_integer_law(law).image(lambda counts: counts - protocol.noise_mean)
 
     def watched(self, protocol: S) -> tuple[int, DiscreteLaw, int, float]:
