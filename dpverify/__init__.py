@@ -90,10 +90,10 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
+    from dpverify.planning.sums.integers import plan_sums
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
-    from dpverify.planning.sweeps.sums import plan_sums
     from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
     from dpverify.statistics.bounds.claims import GaussianDP, TradeOffCurve
     from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
@@ -259,7 +259,7 @@ _HOMES = {
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
-    "dpverify.planning.sweeps.sums": ("plan_sums",),
+    "dpverify.planning.sums.integers": ("plan_sums",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

@@ -7,16 +7,16 @@ from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.digits import rounded, rounded_down, rounded_up, unrounded
 from dpverify.guarantee import Adjacency
-from dpverify.report.plots import STYLES, axes_for
 from dpverify.report.tables import rows_under, title
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.risks.meaning import Meaning
 
 __all__ = ["meaning_table", "trade_off_figure"]
@@ -57,6 +57,8 @@ def trade_off_figure(meaning: Meaning, axes: Axes | None = None) -> Axes:
     axes : Axes, optional
         Where; on a figure of its own when omitted.
     """
+    from dpverify.report.plots import STYLES, axes_for
+
     drawn = axes_for(axes, 4.8, 4.4)
     rates = [Fraction(step, 100) for step in range(101)]
     lower, upper = (np.array(ends, dtype=float) for ends in zip(*map(meaning.trade_off, rates), strict=True))

@@ -33,7 +33,7 @@ def sums(
     At one budget, with messages and bytes of each.
     """
     from dpverify.guarantee import Budget
-    from dpverify.planning.sweeps.sums import plan_sums
+    from dpverify.planning.sums.integers import plan_sums
 
     found = plan_sums(Budget(epsilon, delta), users=users, largest=largest, instances=instances)
     if not found.plans and wanted() is None:

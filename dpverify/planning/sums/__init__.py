@@ -1,1 +1,1 @@
-"""Which scale and noise for sums of vectors? The least error for the messages, or the fewest messages for an error."""
+"""Which protocol and which noise for a sum of integers or of vectors: little error, or few messages."""

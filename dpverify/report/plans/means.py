@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpverify.planning.means import MeanPlans
-    from dpverify.planning.sweeps.sums import SumPlans
+    from dpverify.planning.sums.integers import SumPlans
 
 __all__ = ["means_bars", "means_table", "sums_bars", "sums_table"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from dpverify import account
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.planning.sweeps.sums import SumPlans, plan_sums
+from dpverify.planning.sums.integers import SumPlans, plan_sums
 from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
 
 FEWER_BY_A_PER_MILLE = {"mean": 0.998, "p": 0.999, "shape": 0.998}
