@@ -70,7 +70,7 @@ class ConcentratedStep(RenyiKnown):
     --------
     >>> import dpverify
     >>> print(dpverify.account(dpverify.ConcentratedStep(0.005), instances=100, delta="1e-6").epsilon)
-    [0, 5.22...]
+    [0, 5.22154]
     """
 
     rho: float = field(metadata={"within": "(0, inf)"})
@@ -105,7 +105,7 @@ class RenyiStep(RenyiKnown):
     >>> import dpverify
     >>> step = dpverify.RenyiStep([2, 8, 32], [0.01, 0.04, 0.16])
     >>> print(dpverify.account(step, instances=100, delta="1e-6").epsilon)
-    [0, 5.54...]
+    [0, 5.54305]
     """
 
     orders: tuple[float, ...]

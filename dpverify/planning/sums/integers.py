@@ -143,7 +143,7 @@ def plan_sums(
     --------
     >>> found = plan_sums((1, "1e-6"), users=10_000, largest=4)
     >>> [f"{row.name} {row.rmse:.3f}" for row in found.plans]
-    ['split-and-mix 5.642', 'poisson-sum 18.355', 'nb-sum 18.537']
+    ['split-and-mix 5.642', 'poisson-sum 18.353', 'nb-sum 18.537']
     """
     target = Budget.of(budget)
     users, largest = check_integer("users", users, low=1), check_integer("largest", largest, low=1)
