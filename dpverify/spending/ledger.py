@@ -30,8 +30,8 @@ from protocols.validation import check_choice, check_integer
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
 
 _VERSION = 3
-"""Of what is written. Version 1, of dpverify 0.2.0, called the instances of a run its count; in 1 and 2 one user's input
-is replaced. Both are read, too."""
+"""Of what is written. Version 1, of dpverify 0.2.0, called the instances of a run its count; in 1 and 2 one user's
+input is replaced. Both are read, too."""
 _OF_RUNS = ("instances", "honest")
 """What is written of a day beside its protocol."""
 _MOST_RUNS = 2**20

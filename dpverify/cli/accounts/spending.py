@@ -103,8 +103,10 @@ def spent(
     if new:
         assert epsilon is not None
         assert delta is not None
-        of = {"at_most": at_most, "threat_model": adversary, "adjacency": adjacency or Adjacency.REPLACE_ONE}
-        ledger = PrivacyLedger.create(file, (epsilon, delta), **of)
+        neighbours = adjacency or Adjacency.REPLACE_ONE
+        ledger = PrivacyLedger.create(
+            file, (epsilon, delta), at_most=at_most, threat_model=adversary, adjacency=neighbours
+        )
     if repair:
         typer.echo(f"Taken off: {ledger.repair()}", err=True)
     found = ledger.spent()

@@ -46,6 +46,8 @@ __all__ = ["Day", "Schedule", "days_of"]
 
 _MOST_SHARP = 24
 """Up to so many different laws each is listed as sharply as it can be."""
+_LONG = 2**19
+"""Cells of a window where a sample's rare losses beside common ones, next to 0, and many steps ask for them."""
 _BESIDE = "the curator of steps is trusted, and everybody sees what they release; one record is replaced in all days"
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
@@ -137,9 +139,10 @@ class Schedule:
             if is_step(day.protocol):
                 day.protocol.check(self.adjacency)
             elif self.adjacency is not Adjacency.REPLACE_ONE:
+                name = mechanism_claims_of(day.protocol).name
                 raise ValueError(
-                    f"adjacency={self.adjacency.value!r} must be 'replace-one' for {mechanism_claims_of(day.protocol).name}"
-                    ": only steps are accounted for others, as a protocol's number of users is public."
+                    f"adjacency={self.adjacency.value!r} must be 'replace-one' for {name}: only steps are accounted for "
+                    "others, as a protocol's number of users is public."
                 )
         if not all(is_step(day.protocol) for day in self.days):
             return None
@@ -323,6 +326,7 @@ class Schedule:
                 self._counted(self._counts(self.runs)[0])[0],
                 relative_width=max(relative_width, 1e-5),
                 reference_delta=reference_delta,
+                **({"most_length": _LONG} if any(is_step(day.protocol) for day in self.days) else {}),
             )
         return self._laws
 

@@ -47,9 +47,11 @@ class StepClaims(MechanismClaims[Any]):
         relative_width: float = 1e-6,
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
+        """Return the privacy curve of so many of these steps."""
         return Steps([(protocol, self.in_full(changes))], _REPLACED).curve(relative_width, reference_delta)
 
     def families(self, protocol: Any, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
+        """Return lists that dominate one step, and lists that are attained, of noise rounded to cells for one."""
         tail = max(tail, _LEAST_TAIL)
         above, below = protocol.pair(_REPLACED, tail).listed()
         attained = protocol.attained(_REPLACED, tail)
@@ -58,10 +60,12 @@ class StepClaims(MechanismClaims[Any]):
         return ((above, below),)
 
     def pure_epsilon(self, protocol: Any, threat_model: ThreatModel) -> Interval:
+        """Return the largest privacy loss of one step, which may be infinite."""
         largest: Interval = protocol.largest_loss(_REPLACED)
         return largest
 
     def note(self, protocol: Any, threat_model: ThreatModel) -> str:
+        """Return what is assumed of the sampling."""
         return "; ".join(Steps([(protocol, 1)], _REPLACED).notes)
 
     def users(self, protocol: Any) -> None:

@@ -1,4 +1,4 @@
-"""Steps among days of protocols: against brute force, against what is known in closed form, and never mixed silently."""
+"""Steps among days of protocols: against brute force, and what is known in closed form; never mixed silently."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def test_what_stands_beside_a_protocol_is_what_it_is_alone(step: Any) -> None:
 
 def test_files_and_ledgers_take_them(tmp_path: Path) -> None:
     file = tmp_path / "days.csv"
-    file.write_text("protocol,users,flip_probability,noise,rate,instances\nrr,900,0.1,,,2\nnoisy-step,,,1,0.01,300\n")
+    file.write_text("protocol,users,flip_probability,noise,rate,instances\nrr,90,0.1,,,2\nnoisy-step,,,1,0.01,300\n")
     days = read_days(file)
     together = dpverify.account(days, delta="1e-6").epsilon
     assert [type(day.protocol).__name__ for day in days] == ["RandomizedResponse", "NoisyStep"]
