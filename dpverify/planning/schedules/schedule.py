@@ -141,8 +141,8 @@ class Schedule:
             elif self.adjacency is not Adjacency.REPLACE_ONE:
                 name = mechanism_claims_of(day.protocol).name
                 raise ValueError(
-                    f"adjacency={self.adjacency.value!r} must be 'replace-one' for {name}: only steps are accounted for "
-                    "others, as a protocol's number of users is public."
+                    f"adjacency={self.adjacency.value!r} must be 'replace-one' for {name}: only steps are accounted "
+                    "for others, as a protocol's number of users is public."
                 )
         if not all(is_step(day.protocol) for day in self.days):
             return None
