@@ -12,9 +12,7 @@ from dpverify.audit.engine import audit
 from dpverify.audit.exact import exact_result
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Runnable
 from dpverify.audit.subject import Subject
-from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
 

@@ -74,8 +74,8 @@ def audit_mechanism(
         What is claimed for every pair; None only measures. A `GaussianDP`, `ConcentratedDP`, `RenyiDP` or
         `TradeOffCurve` is tested at all of its (epsilon, delta), at no further price, and a pass is told in its unit.
     inputs : (array_like, array_like) or sequence of InputPair
-        Omitted with two samplers. Two neighbouring inputs, of any shape, which differ, or pairs to search, for instance of
-        `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
+        Omitted with two samplers. Two neighbouring inputs that differ, of any shape, or pairs to search, for instance
+        of `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
     delta : float
         In [0, 1), at which epsilon is measured where no (epsilon, delta) is claimed.
     resolution : float, optional

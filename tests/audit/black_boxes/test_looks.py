@@ -157,7 +157,7 @@ def test_a_last_look_of_what_time_allows_tests_no_output_again(monkeypatch: pyte
     taken = looks.Looks(*given, AuditOptions(), 0.01, sizes)
     monkeypatch.setattr(taken, "_forecast", lambda size: 0.0 if size <= 4_000 else 1e9)  # time for half of the third
     seen, before = [], []
-    for size in taken.at(([each[at : at + 300] for each in rows] for at in range(0, 32_000, 300))):
+    for size in taken.at([each[at : at + 300] for each in rows] for at in range(0, 32_000, 300)):
         compared = [taken.rare(), taken.calls(), taken.together()]
         seen.append(size)
         before.append(compared)
@@ -170,7 +170,7 @@ def test_a_last_look_of_what_time_allows_tests_no_output_again(monkeypatch: pyte
     assert taken.found()[0].result.trials == 2_000
     passing = looks.Looks(*given, AuditOptions(), 0.01, sizes)
     monkeypatch.setattr(passing, "_forecast", lambda size: 0.0 if size <= 4_000 else 1e9)
-    for _ in passing.at(([each[at : at + 300] for each in rows] for at in range(0, 2_100, 300))):
+    for _ in passing.at([each[at : at + 300] for each in rows] for at in range(0, 2_100, 300)):
         stood = passing.stands(Verdict.CONSISTENT)
     assert stood  # a pass waits for rare outcomes alone, which such a look would not see
 
