@@ -41,7 +41,7 @@ _GROWTH = 4
 GROWING = tuple(5_000 * _GROWTH**look for look in range(7))
 """Outputs on each input at each look where their number is not given: up to 20 million."""
 _SHARES = (4, 3, 2)
-"""So many quarters of its outputs a look may have, if time is left for no more; fewer tell hardly more than the last."""
+"""So many quarters of its outputs a look may have, if time is left for no more; fewer tell hardly more than before."""
 _STREAM = 2**35
 """Where the generators of other packages' tests begin, behind those of any dataset."""
 _CLAIM_SHARE = 0.75
