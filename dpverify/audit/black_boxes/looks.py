@@ -196,9 +196,10 @@ class Looks:
             self._examine(outputs)
 
     def _examine(self, outputs: Outputs) -> None:
-        for examined in (self._single,) if self._short else (self._single, self._double):
-            for (first, second), one in zip(self._places, examined, strict=True):
-                one.update(outputs[first], outputs[second])
+        for (first, second), single, double in zip(self._places, self._single, self._double, strict=True):
+            single.update(outputs[first], outputs[second])
+            if not self._short:
+                double.update(outputs[first], outputs[second])
 
     def _update(self, outputs: Outputs) -> None:
         self.columns = outputs[0].shape[1]
