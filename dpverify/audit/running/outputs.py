@@ -163,13 +163,10 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
         raise TypeError(f"{len(raw)} outputs came of {trials} runs")
     rows = np.zeros((trials, 1 + width))
     # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
-    types = [] if isinstance(raw, np.ndarray) else list(set(map(type, raw)))
-    if len(types) == 1 and types[0] in _NUMBERS:
-        array = _numbers_of(raw, types[0])
-    else:
-        at_once = isinstance(raw, np.ndarray) or (len(types) == 1 and len({_kind(output) for output in raw}) == 1)
-        at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
-        array = _plain(raw) if at_once else _table(raw, width)
+    types = {float} if isinstance(raw, np.ndarray) else set(map(type, raw))
+    at_once = len(types) == 1 and (types <= _NUMBERS.keys() or len({_kind(output) for output in raw}) == 1)
+    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
+    array = _plain(raw) if at_once else _table(raw, width)
     if array is not None and array.size == trials * width:
         rows[:, 0], rows[:, 1:] = _form(array.dtype, array.shape[1:]), array.reshape(trials, width)
         fine = np.isfinite(rows).all(axis=1)
@@ -202,11 +199,12 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
     return rows
 
 
-def _numbers_of(raw: Any, kind: type) -> NDArray[Any] | None:
-    """Return numbers of one type as an array; None where no array of their kind holds them."""
-    with contextlib.suppress(OverflowError):
-        array = np.asarray(raw)
-        return array if array.dtype.kind in _NUMBERS[kind] else None
+def _array(numbers: Any, types: set[type]) -> NDArray[Any] | None:
+    """Return numbers as an array; None where they are of several types, or no array of their kind holds them."""
+    if len(types) == 1 and types <= _NUMBERS.keys():
+        with contextlib.suppress(OverflowError):
+            array = np.asarray(numbers)
+            return array if array.dtype.kind in _NUMBERS[next(iter(types))] else None
     return None
 
 
@@ -214,8 +212,7 @@ def _table(raw: Any, width: int) -> NDArray[Any] | None:
     """Return lists and tuples of as many numbers of one type as an array; None for anything else."""
     if not all(isinstance(output, (list, tuple)) and len(output) == width for output in raw):
         return None
-    kinds = list(set(map(type, itertools.chain.from_iterable(raw))))
-    return _numbers_of(raw, kinds[0]) if len(kinds) == 1 and kinds[0] in _NUMBERS else None
+    return _array(raw, set(map(type, itertools.chain.from_iterable(raw))))
 
 
 def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:
@@ -240,9 +237,9 @@ def _plain(output: Any) -> NDArray[Any] | None:
     if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
         return None
     if isinstance(output, (list, tuple)):
-        types = list(set(map(type, output)))
-        if len(types) == 1 and types[0] in _NUMBERS:
-            return _numbers_of(output, types[0])
+        types = set(map(type, output))
+        if types and types <= _NUMBERS.keys():
+            return _array(output, types)
         if any(issubclass(part, (list, tuple)) for part in types) or len({_kind(part) for part in output}) > 1:
             return None
     try:
