@@ -162,6 +162,7 @@ class _Mapped(LSQFeatures):
 
     def chances(self, x: ArrayLike, *, name: str = "x") -> NDArray[Any]:
         points = self.family.accepted(x, name=name, single=True)
+        values: NDArray[Any]
         if points.dtype == np.float32:  # in the ball, so that nothing overflows
             values = points @ _single(self.family).T
         else:
@@ -170,7 +171,7 @@ class _Mapped(LSQFeatures):
             check_features(name, values)
             values /= 2.0 * self.family.R
         values += 0.5
-        return np.asarray(values)
+        return values
 
     def clipped_among(self, chances: NDArray[Any], x: ArrayLike) -> int:
         return int(np.count_nonzero(chances < 0.0) + np.count_nonzero(chances > 1.0))
