@@ -126,15 +126,17 @@ def divergence(pair: Pair, epsilon: float) -> float:
     return float(np.maximum(pair[0] - math.exp(epsilon) * pair[1], 0.0).sum())
 
 
-def given(name: str, instances: int, epsilon: float, delta: float, cuts: list[int]) -> dict[str, Any]:
+def given(
+    name: str, instances: int, epsilon: float, delta: float, cuts: list[int], *, grid: int = 10
+) -> dict[str, Any]:
     entry = {
         "protocol": name.partition(",")[0],
         "instances": instances,
         **CASES[name][0],
-        "window": [-6000, 6000],
+        "window": [-6 << grid, 6 << grid],
         "cuts": cuts,
     }
-    sizes = {"bits": 100, "grid": 10, "tail": 60, "window": [-9000, 9000]}
+    sizes = {"bits": 100, "grid": grid, "tail": 60, "window": [-9 << grid, 9 << grid]}
     return {"format": checker.FORMAT, "epsilon": repr(epsilon), "delta": repr(delta), "together": [entry], **sizes}
 
 
@@ -293,6 +295,8 @@ def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> Non
 def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
     certificate = json.loads((Path(__file__).parents[2] / f"docs/certificates/{name}.json").read_text())
     assert checker.checked(certificate).startswith("Accepted: ")
+    if name != "readme":
+        return  # one refusal is enough, as a check takes seconds
     with pytest.raises(checker.Refused):
         checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})
 
