@@ -237,31 +237,14 @@ def both(one: Any, other: Any) -> Any:
 def claims(module: Any) -> Iterator[tuple[str, bool]]:
     """Yield whether claims that are not true, if by little, are refused."""
     for name in brute.CASES:
-        instances, worst = worst_mix(name)
+        instances, worst = brute.worst_mix(name)
         cuts = [1] if instances == 2 else []
         yield name, refused(module, brute.given(name, instances, 0.7, 0.9995 * worst, cuts, grid=8))
     several = brute.given("poisson", 1, 0.7, 1.0, [], grid=8)
     several["together"] += brute.given("nb", 1, 0.7, 1.0, [], grid=8)["together"]
     for one, other in (several["together"], several["together"][::-1]):
-        worst = worst_of(one["protocol"], other["protocol"])
+        _, worst = brute.worst_mix(one["protocol"], other["protocol"])
         yield "several", refused(module, several | {"together": [one, other], "delta": repr(0.9995 * worst)})
-
-
-@functools.cache
-def worst_mix(name: str) -> tuple[int, float]:
-    """Return in how many instances a case is claimed, and the largest divergence of its mixes."""
-    pairs = brute.CASES[name][1]
-    if name == "histogram" or len(pairs[0][0]) > 1000:
-        return 1, max(brute.divergence(pair, 0.7) for pair in pairs)
-    return 2, max(
-        brute.divergence(brute.together(*mix), 0.7) for mix in itertools.combinations_with_replacement(pairs, 2)
-    )
-
-
-@functools.cache
-def worst_of(one: str, other: str) -> float:
-    pairs = itertools.product(brute.CASES[one][1], brute.CASES[other][1])
-    return max(brute.divergence(brute.together(*pair), 0.7) for pair in pairs)
 
 
 def refused(module: Any, certificate: Any) -> bool:
