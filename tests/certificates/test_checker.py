@@ -126,6 +126,15 @@ def divergence(pair: Pair, epsilon: float) -> float:
     return float(np.maximum(pair[0] - math.exp(epsilon) * pair[1], 0.0).sum())
 
 
+def chosen(first: Pair, then: list[Pair], epsilon: float = 0.7) -> float:
+    """Return the divergence of one pair, and then of whichever is worst after what the first one shows."""
+    found = 0.0
+    for p, q in zip(*first, strict=True):
+        parts = (np.maximum(p * pair[0] - math.exp(epsilon) * q * pair[1], 0.0).sum() for pair in then)
+        found += max(float(part) for part in parts)
+    return found
+
+
 def given(name: str, instances: int, epsilon: float, delta: float, cuts: list[int]) -> dict[str, Any]:
     entry = {
         "protocol": name.partition(",")[0],
@@ -189,9 +198,9 @@ def test_coarse_numbers_may_refuse_and_never_accept_what_is_false() -> None:
 def test_different_protocols_on_the_same_users_add_up() -> None:
     certificate = given("poisson", 1, 0.7, 1.0, [])
     certificate["together"] += given("nb", 1, 0.7, 1.0, [])["together"]
-    worst = max(divergence(together(one, other), 0.7) for one in CASES["poisson"][1] for other in CASES["nb"][1])
+    worst = max(chosen(one, CASES["nb"][1]) for one in CASES["poisson"][1])
     assert not accepted(certificate | {"delta": repr(0.9995 * worst)})
-    assert accepted(certificate | {"delta": repr(1.1 * worst)})
+    assert accepted(certificate | {"delta": repr(1.003 * worst)})  # the second direction may depend on what was seen
 
 
 NO_DECIMALS = ("0", "1", "-1", "1e", "nan", "", "1e9999", "\u0661", 0.5, 1, None)
