@@ -67,8 +67,8 @@ Honest = Annotated[
     exact(
         "--honest",
         within="(0, inf)",
-        help="The guarantee holds as long as so many users, or below 1 such a share of them, follow the protocol, "
-        "whatever the others send; by default all n must.",
+        help="The guarantee holds as long as so many users, or below 1 such a share of them (1.0 is all), follow the "
+        "protocol, whatever the others send; by default all n must.",
     ),
 ]
 Plot = Annotated[Path | None, typer.Option("--plot", help="Draw it to this file: PNG, SVG or PDF.")]

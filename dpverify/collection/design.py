@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -21,7 +21,7 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.manifest import SHARE, Manifest, manifest
 from dpverify.collection.query import BITSUMS, Asked, Query
 from dpverify.collection.recipes import cut_draws
-from dpverify.digits import typed
+from dpverify.digits import counted, typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel, exact_number
 from dpverify.planning.answers import PROOF, honest_users, upper_bound, within_limits
 from dpverify.planning.schedules.day import Day
@@ -177,18 +177,25 @@ class Design(Drawn):
         known = ", ".join(str(limit.days) for limit in self.limits)
         raise ValueError(f"days={days!r} must be those of a budget: {known}.")
 
-    def manifest(self, certificates: Mapping[int, Mapping[str, str]] | None = None) -> Manifest:
+    def manifest(
+        self,
+        certificates: Mapping[int, Mapping[str, str]] | None = None,
+        *,
+        progress: Callable[[str], Any] | None = None,
+    ) -> Manifest:
         """Return the manifest of a day, with a guarantee for each budget.
 
         Parameters
         ----------
-        certificates : mapping, optional
+        certificates, progress
             As for `dpverify.collection.manifest.manifest`.
         """
         deltas = {limit.days: typed(limit.budget.delta) for limit in self.limits}
-        return manifest(self.asked, delta=deltas, certificates=certificates)
+        return manifest(self.asked, delta=deltas, certificates=certificates, progress=progress)
 
-    def write(self, path: str | Path, *, certified: bool = False) -> Manifest:
+    def write(
+        self, path: str | Path, *, certified: bool = False, progress: Callable[[str], Any] | None = None
+    ) -> Manifest:
         """Write the manifest to a file, and return it.
 
         Parameters
@@ -198,15 +205,19 @@ class Design(Drawn):
         certified : bool
             Whether to write a certificate for each budget, too, beside it, such as plan.365-days.json: the manifest
             has their hashes.
+        progress : callable, optional
+            Called with what is done next, in a few words.
         """
         from dpverify.planning.certificate import write_certificate
 
         path, certificates = Path(path), dict[int, Mapping[str, str]]()
         for days in [limit.days for limit in self.limits] if certified else []:
             beside = path.with_suffix(f".{days}-days.json")
+            if progress is not None:
+                progress(f"a proof for {counted(days, 'day')}")
             write_certificate(beside, self.certificate(days))
             certificates[days] = {"file": beside.name, "sha256": hashlib.sha256(beside.read_bytes()).hexdigest()}
-        made = self.manifest(certificates)
+        made = self.manifest(certificates, progress=progress)
         made.write(path)
         return made
 

@@ -10,7 +10,7 @@ import dataclasses
 import hashlib
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
@@ -25,7 +25,7 @@ from dpverify.collection.client import largest
 from dpverify.collection.query import Asked
 from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
 from dpverify.collection.tables import BITS
-from dpverify.digits import rounded_up
+from dpverify.digits import counted, rounded_up
 from dpverify.files import replaced
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, ThreatModel, exact_number
@@ -111,6 +111,7 @@ def manifest(
     *,
     delta: Number | Mapping[int, Number],
     certificates: Mapping[int, Mapping[str, str]] | None = None,
+    progress: Callable[[str], Any] | None = None,
 ) -> Manifest:
     """Make the manifest of some queries to the same users, with the exact account of all of them together.
 
@@ -125,6 +126,8 @@ def manifest(
         queries are asked once a day, and each number has its own guarantee.
     certificates : mapping, optional
         By number of days, the name and the SHA-256 of a file that `dpverify check` accepts, for the manifest to say.
+    progress : callable, optional
+        Called with what is done next, in a few words.
 
     Returns
     -------
@@ -155,7 +158,11 @@ def manifest(
     by_days = delta if isinstance(delta, Mapping) else {1: delta}
     if not by_days:
         raise ValueError("delta={} must have one for each number of days, at least one.")
-    periods = [_Period.of(asked, days, by_days[days], free) for days in sorted(by_days)]
+    periods = []
+    for days in sorted(by_days):
+        if progress is not None:
+            progress(f"the exact account of {counted(days, 'day')}")
+        periods.append(_Period.of(asked, days, by_days[days], free))
     if recipes is None:
         # All cut tails may cost what is left of delta, and rounding next to nothing beside them.
         tail = min(period.left / (period.limit + period.factor) / period.days for period in periods)

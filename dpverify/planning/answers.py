@@ -67,6 +67,8 @@ def change_of(instances: int, squared_change: Number | None, ball: bool = False)
 def honest_users(honest: Number | None, users: int) -> int | None:
     """Return how many users are honest: below 1 it is a share of them, rounded down, from 1 on it is their number.
 
+    Written with a decimal point, 1.0 is a share too, and means all of them.
+
     Raises
     ------
     ValueError
@@ -75,10 +77,10 @@ def honest_users(honest: Number | None, users: int) -> int | None:
     if honest is None:
         return None
     exact = exact_number("honest", honest)
-    if 0 < exact < 1:
+    if 0 < exact < 1 or (exact == 1 and "." in str(honest)):
         return share_of_users("honest", honest, users)
     if exact.denominator != 1 or not 1 <= exact <= users:
-        raise ValueError(f"honest={honest!r} must be an integer in [1, {users}], or a share in (0, 1).")
+        raise ValueError(f"honest={honest!r} must be an integer in [1, {users}], or a share in (0, 1) or 1.0.")
     return int(exact)
 
 

@@ -102,7 +102,11 @@ def test_a_manifest_keeps_every_budget_with_clients_charged(tmp_path: Path, monk
     monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
     asked = [Query("a", bits=2), Query("b", buckets=7, bitsum="poisson"), Query("c", levels=3)]
     found = design(asked, [(("1", "1e-3"), 1), (("1.5", "1e-3"), 4)], users=60, honest=50)
-    made = found.write(tmp_path / "plan.json", certified=True)
+    told: list[str] = []
+    made = found.write(tmp_path / "plan.json", certified=True, progress=told.append)
+    assert told == [
+        f"{what} {days}" for what in ("a proof for", "the exact account of") for days in ("1 day", "4 days")
+    ]
     assert (tmp_path / "plan.json").read_bytes() == made.data
     assert [asked_in(query) for query in made.content["queries"]] == found.asked
     for limit, said in zip(found.limits, made.guarantees, strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from dpverify.changes import Full, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
-from dpverify.planning.answers import answered, change_of, chosen_threat_model, within_limits
+from dpverify.planning.answers import answered, change_of, chosen_threat_model, honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 
 
@@ -46,6 +47,13 @@ def test_a_number_between_two_floats_is_asked_for_at_both() -> None:
 def test_the_largest_loss_answers_at_delta_zero() -> None:
     largest = LargestLossCurve(Interval(2.0, 2.0), Full(3))
     assert answered(lambda _: Line(), lambda: largest, 0, None)[3][0] == Interval(6.0, 6.0)
+
+
+def test_a_share_that_is_written_as_one_is_all_users() -> None:
+    assert [honest_users(all_of, 7) for all_of in (1.0, "1.0", Decimal("1.0"), np.float64(1.0), None)] == [7] * 4 + [
+        None
+    ]
+    assert [honest_users(one, 7) for one in (1, "1", Decimal(1), Fraction(1), "0.2")] == [1] * 5
 
 
 @pytest.mark.parametrize("given", [(None, None), ("0.1", "0.2")])

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.output import print_result
+from dpverify.cli.output import console, print_result
 
 __all__ = ["register"]
 
@@ -37,8 +37,12 @@ def design(
         check_path(manifest, "--manifest", read=[file])
     elif certificates:
         raise ValueError("--certificates must be given with --manifest, beside which they are written.")
-    found = read_design(file)
+    with console(stderr=True).status("searching for the least noise that keeps all budgets ..."):
+        found = read_design(file)
     print_result(found)
     if manifest is not None:
-        made = found.write(manifest, certified=certificates)
+        with console(stderr=True).status("the manifest: what it promises, exactly ...") as status:
+            made = found.write(
+                manifest, certified=certificates, progress=lambda line: status.update(f"the manifest: {line} ...")
+            )
         typer.echo(f"{manifest}: {len(made.data):,} bytes, SHA-256 {made.hash}", err=True)
