@@ -43,20 +43,17 @@ def profile(grid: Any, measure: Any, a: Fraction) -> Fraction:
     first, masses, infinite = measure
     ups, downs, whole = powers(grid.top, grid.bottom)
     at = first + len(ups) // 2
-    # The nodes above a are the last ones.
     start = bisect.bisect_right(ups, a.numerator * whole // a.denominator, at, at + len(masses)) - at
     near = sum(m * down for m, down in zip(masses[start:], downs[at + start :], strict=False))
     return infinite + sum(masses[start:]) - a * Fraction(near, whole)
 
 
 def truth(atoms: Iterable[Atom], lost: int, a: Fraction) -> Fraction:
-    up, down = a.as_integer_ratio()
-    return lost + Fraction(sum(max(0, p * down - q * up) for p, q in atoms), down)
+    return lost + Fraction(sum(max(0, p * a.denominator - q * a.numerator) for p, q in atoms), a.denominator)
 
 
 def near(grid: Any, low: int, high: int) -> list[Fraction]:
-    base = Fraction(grid.top, grid.bottom)
-    nodes = [base**k for k in range(low, high + 1)]
+    nodes = [Fraction(grid.top, grid.bottom) ** k for k in range(low, high + 1)]
     return [Fraction(0), *nodes, *((one + other) / 2 for one, other in itertools.pairwise(nodes))]
 
 
@@ -167,20 +164,17 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
         for measure, found in zip(full, powers, strict=True):
             for _ in range(3):
                 found.append(both(found[-1], measure))
-        yield (
-            "power",
-            all(
-                profile(grid, wide.power({1: m}, 3), a) * one**3 >= profile(grid, found[3], a)
-                for m, found in zip(full, powers, strict=True)
-                for a in points
-            ),
-        )
+        for m, found in zip(full, powers, strict=True):
+            yield "power", above(grid, wide.power({1: m}, 3), found[3:], one**3, points)
         every = [both(powers[0][j], powers[1][3 - j]) for j in range(4)]
         for cuts, order in itertools.product(([1], [2], [1, 2]), (1, -1)):
-            mixed = wide.mixes(full[::order], 3, cuts)
+            yield "mixes", above(grid, wide.followed(full[::order], 3, cuts, None), every, one**4, points[1:])
+        # One of two, whichever it is, and then what is later; and three alike, and then that.
+        for ways, times, mixes in ((full, 1, [powers[0][1], powers[1][1]]), (full[:1], 3, powers[0][3:])):
+            every = [both(mix, full[1]) for mix in mixes]
             yield (
-                "mixes",
-                all(profile(grid, mixed, a) * one**4 >= profile(grid, mix, a) for mix in every for a in points[1:]),
+                "followed",
+                above(grid, wide.followed(ways, times, [], full[1]), every, one ** (times + 1), points[1:]),
             )
         epsilon = Fraction(draw.randint(0, 300), 1000)
         with mpmath.workdps(60):
@@ -234,16 +228,21 @@ def both(one: Any, other: Any) -> Any:
     return first + second, masses, lost * (sum(theirs) + gone) + gone * sum(ours)
 
 
+def above(grid: Any, measure: Any, exactly: Iterable[Any], scale: int, points: Iterable[Fraction]) -> bool:
+    """Whether a measure is at least some exact products, over so much."""
+    return all(profile(grid, measure, a) * scale >= profile(grid, m, a) for m in exactly for a in points)
+
+
 def claims(module: Any) -> Iterator[tuple[str, bool]]:
     """Yield whether claims that are not true, if by little, are refused."""
     for name in brute.CASES:
         instances, worst = brute.worst_mix(name)
-        cuts = [1] if instances == 2 else []
-        yield name, refused(module, brute.given(name, instances, 0.7, 0.9995 * worst, cuts, grid=8))
+        given = brute.given(name, instances, 0.7, 0.9995 * worst, [1] * (instances - 1), grid=8)
+        yield name, refused(module, given)
     several = brute.given("poisson", 1, 0.7, 1.0, [], grid=8)
     several["together"] += brute.given("nb", 1, 0.7, 1.0, [], grid=8)["together"]
     for one, other in (several["together"], several["together"][::-1]):
-        _, worst = brute.worst_mix(one["protocol"], other["protocol"])
+        worst = max(brute.chosen(first, brute.CASES[other["protocol"]][1]) for first in brute.CASES[one["protocol"]][1])
         yield "several", refused(module, several | {"together": [one, other], "delta": repr(0.9995 * worst)})
 
 
@@ -327,9 +326,11 @@ WRONG: list[tuple[str, str]] = [
     ("yield self.moved([self.one], flip_probability)", "yield self.moved([self.one], 2 * flip_probability)"),
     ("self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
     ("repeat((p.numerator, *p.as_integer_ratio()))", "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))"),
-    ('grid.mixes(measures, entry["instances"]', "grid.mixes(measures, 1"),
-    ("total = grid.product(total, mixed) if total else mixed", "total = mixed"),
-    ("total = grid.product(total, mixed) if total else mixed", "total = total or mixed"),
+    ('grid.followed(measures, entry["instances"]', "grid.followed(measures, 1"),
+    ('entry["cuts"], total)', 'entry["cuts"], None)'),
+    ("total = grid.followed(", "total = total or grid.followed("),
+    ("return self.worst(ways) if len(ways) > 1 else ways[0]", "return ways[0]"),
+    ("return self.worst(ways) if len(ways) > 1 else ways[0]", "return ways[-1]"),
     ("if found > claim", "if found > 2 * claim"),
 ]
 """What would let a claim pass that is not true, beyond roundings: a direction, a bucket, a cell, an entry left out."""
@@ -344,6 +345,8 @@ STRUCTURE: list[tuple[str, str]] = [
     ("return min(low, self.window[1]), [over", "return min(first, self.window[1]), [over"),
     ("self.power(known, times - part))", "self.power(known, part))"),
     ("part = times // 2 if 2 * most <= times else most", "part = 1; times = 2"),
+    ("[self.product(way, later) for way in ways] if later", "ways if later"),
+    ("return self.worst(ways) if len(ways) > 1", "return self.worst(ways[1:]) if len(ways) > 1"),
     ("(*measures, self.worst(measures))", "(*measures, measures[0])"),
     ("(*measures, self.worst(measures))", "(*measures, measures[1])"),
     ("pairwise([0, *cuts, times])", "pairwise([0, *cuts])"),
