@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -200,20 +199,20 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     found["grid"], found["window"] = grid, [-low, high]
     sizes = found["bits"], grid, found["tail"], found["window"]
     work = checker.Checker(*sizes)
-    parts, cut = [], [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
-    for entry in entries:
+    cut = [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
+    whole: Any = None
+    for entry in reversed(entries):
         entry["cuts"] = []
         if entry in cut:
             # What choosing takes is no work of the checker's.
             most = max(min(_CELLS, _ALL_CELLS // len(cut)), 1)
             entry["cells"] = _datasets(checker.Checker(*sizes), entry, Fraction(found["delta"]), most)
         for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
-            if len(measures) == 1:
-                parts.append(work.mixes(measures, entry["instances"], []))
-            else:
+            if len(measures) > 1 < entry["instances"]:
                 entry["cuts"], mixed = _cuts(work, measures, entry["instances"], found["delta"])
-                parts.append(mixed)
-    whole = reduce(work.product, parts)
+                whole = work.product(mixed, whole) if whole else mixed
+            else:
+                whole = work.followed(measures, entry["instances"], [], whole)
     if whole[2] > Fraction(found["delta"]) * work.one:
         raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
     found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
