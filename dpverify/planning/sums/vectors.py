@@ -214,7 +214,7 @@ def vector_front(
     --------
     >>> front = vector_front(("1", "1e-6"), users=10_000, dimension=64, max_bytes=(1, 30, 100))
     >>> [f"{row.ratio:.1f}" for row in front.plans], len(front.failures)
-    (['1.8', '1.1'], 1)
+    (['1.5', '1.1'], 1)
     """
     target, bits = _checked(budget, users, dimension)
     search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
