@@ -9,6 +9,8 @@ import pytest
 from dpverify.collection.design import design
 from dpverify.collection.file import read_design
 from dpverify.collection.query import Query
+from dpverify.planning.schedules.beside import Beside
+from dpverify.planning.steps.step import NoisyStep
 
 TEXT = """
 users = 2_000
@@ -35,6 +37,17 @@ def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     queries = [Query("features", bits=4), Query("rating", levels=5, weight=2)]
     budgets = [(("1", "1e-6"), 1), (("2.5", "1e-6"), 7)]
     assert read_design(tmp_path / "collection.toml") == design(queries, budgets, users=2_000, honest="0.9")
+
+
+def test_a_file_may_have_steps_beside_the_queries(tmp_path: Path) -> None:
+    more = '[[beside]]\nprotocol = "noisy-step"\nnoise = 4\nrate = 0.01\ninstances = 50\ndays = 7\n'
+    (tmp_path / "collection.toml").write_text(TEXT + more)
+    found = read_design(tmp_path / "collection.toml")
+    assert found.beside == (Beside(NoisyStep(4.0, 0.01), 50, 7),)
+    assert "Beside them, by a trusted curator: at most 50 x gaussian noise of 4, each record" in str(found)
+    (tmp_path / "collection.toml").write_text(TEXT + more.replace("noise = 4", "noise = -4"))
+    with pytest.raises(ValueError, match=r"^beside 1: noise=-4 must be"):
+        read_design(tmp_path / "collection.toml")
 
 
 @pytest.mark.parametrize(
