@@ -38,7 +38,7 @@ from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.three_nb import ThreeNB
-from protocols.sums.vectors import UnaryVectorSum
+from protocols.sums.vectors import ClientCaps, UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
 __all__ = ["MOST", "Cap", "VectorCaps", "capped", "least_cap", "vector_caps"]
@@ -157,9 +157,8 @@ class VectorCaps:
         k, of one coordinate and sign.
     messages : int
         B, in all.
-    largest_l1 : float
-        The largest sum of her scaled coordinates' sizes with which an honest user never has more: a vector with a
-        larger one must be shrunk before it is rounded, as a longer one is.
+    client : ClientCaps
+        What an honest user keeps to, so that she never has more: `UnaryVectorSum.report` takes it.
     drawn_again : float
         T, an upper bound.
     delta : float
@@ -168,7 +167,7 @@ class VectorCaps:
 
     per_count: int
     messages: int
-    largest_l1: float
+    client: ClientCaps
     drawn_again: float
     delta: float
 
@@ -215,7 +214,7 @@ def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 
     return VectorCaps(
         math.floor(protocol.largest) + count.messages,  # what is rounded up, and her noise
         own + whole.messages - 1,
-        room,
+        ClientCaps(count.messages - 1, whole.messages - 1, room),
         again,
         _delta(budget, again),
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import random
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from dpverify.claims.attacks.caps import Cap, capped, least_cap, vector_caps
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.account import account
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
-from protocols.sums.vectors import UnaryVectorSum
+from protocols.sums.vectors import ClientCaps, UnaryVectorSum
 from tests.refusals import refused
 
 Law = dict[tuple[int, int], float]
@@ -205,7 +206,7 @@ def test_caps_of_vectors_cost_no_more_than_they_say(noise: NegativeBinomial | Po
     protocol = UnaryVectorSum(noise, 3, 2.5)
     budget = Budget(1, "1e-3")
     found = vector_caps(protocol, budget)
-    most, whole = found.per_count - math.ceil(protocol.largest), found.messages - math.floor(found.largest_l1) - 3
+    most, whole, room = found.client
 
     def above(counts: int, bound: int) -> float:
         if isinstance(noise, Poisson):
@@ -222,6 +223,12 @@ def test_caps_of_vectors_cost_no_more_than_they_say(noise: NegativeBinomial | Po
     # What an honest user sends has room: her vector's integers, and noise that is not drawn again.
     vectors = np.random.default_rng(5).normal(size=(2000, 3))
     places = protocol.scaled(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
-    assert np.abs(places).sum(axis=1).max() <= found.largest_l1
+    assert np.abs(places).sum(axis=1).max() <= room
     assert np.ceil(np.abs(places)).max() + most <= found.per_count
     assert np.ceil(np.abs(places)).sum(axis=1).max() + whole <= found.messages
+    # So that a real client never has more, noise of next to none included.
+    for caps in (found.client, ClientCaps(1, 2, 1.5)):
+        for own in vectors[:20]:
+            counts = protocol.view(protocol.report(own / np.linalg.norm(own), random.Random(7), caps=caps))
+            assert counts.max() <= math.ceil(protocol.largest) + caps.noise_per_count
+            assert counts.sum() <= math.floor(caps.largest_l1) + 3 + caps.noise
