@@ -62,7 +62,7 @@ def read_design(path: Path) -> Design:
     beside = []
     for number, table in enumerate(asked["beside"], 1):
         given = {name: float(value) if isinstance(value, Decimal) else value for name, value in table.items()}
-        runs = {name: given.pop(name) for name in ("instances", "days") if name in given}
+        runs: dict[str, Any] = {name: given.pop(name) for name in ("instances", "days") if name in given}
         try:
             beside.append(Beside(protocol_of(given), **runs))
         except (TypeError, ValueError) as error:
