@@ -28,7 +28,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
-    "sums": ("sums --epsilon 1 --delta 1e-6 --users 10000 --largest 4",),
+    "sums": (
+        "sums --epsilon 1 --delta 1e-6 --users 10000 --largest 4",
+        "sums --epsilon 1 --delta 1e-6 --users 10000 --dimension 384",
+    ),
     "design": ("design collection.toml", "design collection.toml --manifest plan.json"),
     "rehearse": ("rehearse plan.json rehearsal --users 1e6 --offline 0.1 --cheats 0.01 --days 3",),
     "aggregate": (
