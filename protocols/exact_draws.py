@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Protocol
 
@@ -18,6 +19,7 @@ __all__ = [
     "bernoulli",
     "bernoulli_exp",
     "bernoulli_logistic",
+    "bernoullis",
     "discrete_laplace",
     "negative_binomial",
     "poisson",
@@ -42,6 +44,24 @@ def bernoulli(probability: Fraction, entropy: Entropy) -> bool:
     if not 0 <= probability <= 1:
         raise ValueError(f"probability={probability} must be in [0, 1].")
     return entropy.randrange(probability.denominator) < probability.numerator
+
+
+def bernoullis(kinds: Sequence[int], probabilities: Sequence[Fraction], entropy: Entropy) -> list[bool]:
+    """Return independent draws, each with exactly the probability that its kind is the place of.
+
+    Denominators are powers of two, as those of floats. One integer is asked for, of whole bytes for each draw.
+    ValueError for a probability outside [0, 1], or with another denominator.
+    """
+    for probability in probabilities:
+        if probability.denominator & (probability.denominator - 1) or not 0 <= probability <= 1:
+            raise ValueError(f"probability={probability} must be in [0, 1], with a power of two below.")
+    size = max(1, *(-(-(probability.denominator.bit_length() - 1) // 8) for probability in probabilities))
+    bounds = [(probability.numerator << 8 * size) // probability.denominator for probability in probabilities]
+    drawn = entropy.randrange(1 << 8 * size * len(kinds)).to_bytes(size * len(kinds), "big")
+    starts, number = range(0, len(drawn), size), int.from_bytes
+    return [
+        number(drawn[start : start + size], "big") < bounds[kind] for start, kind in zip(starts, kinds, strict=True)
+    ]
 
 
 def bernoulli_exp(exponent: Fraction, entropy: Entropy) -> bool:

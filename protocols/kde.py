@@ -189,8 +189,8 @@ class KernelDensityProtocol:
                 f"counts has {counts.ones.size} bitsums, but must have the {self.features.coordinates} of the features."
             )
         ones = counts.ones + check_generator("rng", rng).binomial(counts.coins, 0.5)
-        fraction = counts.clipped / (counts.users * self.features.coordinates)
-        return self._publish(self.bitsum.sample_view(ones, rng), fraction)
+        clipped, features = counts.clipped, counts.users * self.features.coordinates
+        return self._publish(self.bitsum.sample_view(ones, rng), None if clipped is None else clipped / features)
 
     def memory_needed(self, chunk_size: int) -> int:
         """Return an upper estimate, in bytes, of the working memory of `simulate` with this chunk size."""

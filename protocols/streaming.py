@@ -16,6 +16,7 @@ __all__ = [
     "BitCounts",
     "chunked",
     "count_bits",
+    "count_groups",
     "default_chunk_size",
     "evaluate",
     "memory_needed",
@@ -23,6 +24,8 @@ __all__ = [
 ]
 
 _CHUNK_MEMORY = 64 * 2**20
+_BLOCK = 2**18
+"""So many features are made at a time: some 1 MB."""
 
 
 def memory_needed(features: LSQFeatures, chunk_size: int) -> int:
@@ -98,14 +101,14 @@ class BitCounts:
         How many further bits are fair coins that are not drawn yet.
     users : int
         How many users were counted.
-    clipped : int
-        How many of their features were clipped.
+    clipped : int or None
+        How many of their features were clipped; None where that was not counted.
     """
 
     ones: NDArray[np.int64]
     coins: NDArray[np.int64]
     users: int = 0
-    clipped: int = 0
+    clipped: int | None = 0
 
     @classmethod
     def none(cls, features: LSQFeatures) -> Self:
@@ -120,7 +123,7 @@ class BitCounts:
             self.ones + other.ones,
             self.coins + other.coins,
             self.users + other.users,
-            self.clipped + other.clipped,
+            None if self.clipped is None or other.clipped is None else self.clipped + other.clipped,
         )
 
 
@@ -141,9 +144,39 @@ def count_bits(
     size = default_chunk_size(features) if chunk_size is None else check_integer("chunk_size", chunk_size, low=1)
     total = BitCounts.none(features)
     for where, chunk in chunked(name, points, size):
-        ones, coins = _counted(features, chunk, rng, where)
-        total += BitCounts(ones, coins, len(chunk), features.clipped_coordinates(chunk))
+        if features.sparse:
+            ones, coins = _sparse_counts(features, chunk, rng, where)
+            total += BitCounts(ones, coins, len(chunk), features.clipped_coordinates(chunk))
+        else:
+            total += _dense_counts(features, chunk, rng, where)
     return total
+
+
+def count_groups(
+    features: LSQFeatures, points: NDArray[Any], groups: NDArray[np.int64], rng: np.random.Generator, *, name: str
+) -> dict[int, BitCounts]:
+    """Return what `count_bits` does for each group of users, `groups` having each user's, shape (users,).
+
+    One product makes the features of all of them. It does not count what is clipped. An error message calls the points
+    by `name`: ValueError if one is none that the features accept.
+    """
+    order = np.argsort(groups, kind="stable")
+    points, (found, starts) = points[order], np.unique(groups[order], return_index=True)
+    ends = [*starts[1:].tolist(), len(points)]
+    parts = {int(group): slice(start, end) for group, start, end in zip(found, starts.tolist(), ends, strict=True)}
+    if features.sparse:
+        counted = {group: _sparse_counts(features, points[part], rng, name) for group, part in parts.items()}
+        return {
+            group: BitCounts(*found, users=parts[group].stop - parts[group].start, clipped=None)
+            for group, found in counted.items()
+        }
+    ones = {group: np.zeros(features.coordinates, np.int64) for group in parts}
+    for here, chances in _chances(features, points, name):
+        bits = _drawn(chances, rng)
+        for group, part in parts.items():
+            ones[group] += _columns(bits[max(part.start - here, 0) : max(part.stop - here, 0)])
+    coins = np.zeros(features.coordinates, np.int64)
+    return {group: BitCounts(ones[group], coins, part.stop - part.start, None) for group, part in parts.items()}
 
 
 def rounded_bits(
@@ -151,19 +184,41 @@ def rounded_bits(
 ) -> NDArray[np.bool_]:
     """Return every user's bits, shape (users, I Q): a feature f in [-R, R] gives 1 with probability (1 + f/R)/2."""
     check_generator("rng", rng)
-    probability = features.f(points, name=name).reshape(len(points), features.coordinates)
-    probability /= 2.0 * features.family.R
-    probability += 0.5
-    return np.asarray(rng.random(probability.shape) < probability)
+    return _drawn(features.chances(points, name=name), rng)
 
 
-def _counted(
+def _drawn(chances: NDArray[Any], rng: np.random.Generator) -> NDArray[np.bool_]:
+    return np.asarray(rng.random(chances.shape, dtype=chances.dtype) < chances)
+
+
+def _chances(features: LSQFeatures, points: NDArray[Any], name: str) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the bits' chances, so many users at a time that what is made of them stays in the processor's cache."""
+    size = max(1, _BLOCK // features.coordinates)
+    for start in range(0, len(points), size):
+        yield start, features.chances(points[start : start + size], name=f"{name}[{start}:]" if start else name)
+
+
+def _columns(bits: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return how many bits of each column are 1: in bytes, which hold 255 of them."""
+    parts = (bits[start : start + 255].view(np.uint8) for start in range(0, len(bits), 255))
+    total = np.zeros(bits.shape[1], np.int64)
+    for part in parts:
+        total += np.add.reduce(part, axis=0, dtype=np.uint8)
+    return total
+
+
+def _dense_counts(features: LSQFeatures, points: NDArray[Any], rng: np.random.Generator, name: str) -> BitCounts:
+    ones, clipped = np.zeros(features.coordinates, np.int64), 0
+    for start, chances in _chances(features, points, name):
+        clipped += features.clipped_among(chances, points[start : start + len(chances)])
+        ones += _columns(_drawn(chances, rng))
+    return BitCounts(ones, np.zeros_like(ones), len(points), clipped)
+
+
+def _sparse_counts(
     features: LSQFeatures, points: NDArray[Any], rng: np.random.Generator, name: str
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return, per bitsum, how many bits are 1 and how many are still to be drawn as fair coins."""
-    if not features.sparse:
-        ones = np.count_nonzero(rounded_bits(features, points, rng, name), axis=0).astype(np.int64)
-        return ones, np.zeros_like(ones)
     coordinates, values = features.nonzero(points, name=name)
     values /= 2.0 * features.family.R
     values += 0.5

@@ -285,9 +285,15 @@ def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None =
 
 
 def check_vectors(
-    name: str, value: ArrayLike, *, dimension: int | None = None, unit: bool = False, tolerance: float = 1e-3
-) -> NDArray[np.float64]:
-    """Return `value` as a float64 array of shape (points, dimension) of finite vectors.
+    name: str,
+    value: ArrayLike,
+    *,
+    dimension: int | None = None,
+    unit: bool = False,
+    tolerance: float = 1e-3,
+    single: bool = False,
+) -> NDArray[Any]:
+    """Return `value` as a float64 array of shape (points, dimension) of finite vectors; float32 stays if `single`.
 
     If `unit`, each must have Euclidean norm 1 within the tolerance (half-precision embeddings are off by 5e-4).
     TypeError if the entries are no real numbers, ValueError for another shape, a nan, an infinity, or another norm.
@@ -296,7 +302,7 @@ def check_vectors(
 
     try:
         array = np.asarray(value)
-        if array.dtype.kind not in "cmM":
+        if array.dtype.kind not in "cmM" and not (single and array.dtype == np.float32):
             array = array.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise TypeError(f"{name} must hold real numbers in rows of one length, but has other entries.") from None

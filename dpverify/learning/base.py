@@ -105,13 +105,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     def _seeded(self) -> bool:
         return self.random_state is not None
 
-    def _scaled(
-        self, points: NDArray[Any], scale: PublicScale, size: int
-    ) -> Iterator[tuple[slice, NDArray[np.float64]]]:
+    def _scaled(self, points: NDArray[Any], scale: PublicScale, size: int) -> Iterator[tuple[slice, NDArray[Any]]]:
         """Yield users' points as they take part with them, so many at a time, and which these are."""
         for start in range(0, len(points), size):
             here = slice(start, start + size)
-            yield here, scale(points[here], name=f"X[{start}:]" if start else "X")
+            yield here, scale(points[here], name=f"X[{start}:]" if start else "X", single=True)
 
     def _settings_of(self, sums: PartialSums, fits: bool) -> tuple[PublicFeatures, PublicScale]:
         """Return the public settings, which must be those of the sums, as must be what else is said to fit."""

@@ -23,7 +23,7 @@ from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.scale import PublicScale, Scale
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.streaming import BitCounts, count_bits, default_chunk_size
+from protocols.streaming import BitCounts, count_groups, default_chunk_size
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["PrivateDensityClassifier"]
@@ -279,9 +279,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         features, size = public.drawn, default_chunk_size(public.drawn)
         counts = [BitCounts.none(features) for _ in classes]
         for here, scaled in self._scaled(points, scale, size):
-            for label in np.unique(labels[here]):
-                chosen = scaled[labels[here] == label]
-                counts[label] += count_bits(features, chosen, rng, chunk_size=size, name="X")
+            for label, found in count_groups(features, scaled, labels[here], rng, name="X").items():
+                counts[label] += found
         return PartialSums(
             public,
             scale,

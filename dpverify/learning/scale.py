@@ -92,15 +92,17 @@ class PublicScale(Plain):
             raise TypeError(f"public_scale={value!r} must be 'unit', a radius, or two bounds (low, high).")
         return cls("ball", check_length("public_scale", value))
 
-    def __call__(self, X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
+    def __call__(self, X: ArrayLike, *, name: str = "X", single: bool = False) -> NDArray[Any]:
         """Return the points as users take part with them, of norm 1 at most up to rounding; a zero vector stays.
+
+        They are float64; with `single`, which is for simulations, directions of points in float32 are float32.
 
         Raises
         ------
         ValueError
             For another shape, a nan or an infinity, or bounds of another number of coordinates.
         """
-        points = check_vectors(name, X)
+        points = check_vectors(name, X, single=single and self.kind == "unit")
         if self.kind == "box":
             return self._boxed(points)
         if self.kind == "unit":
@@ -127,8 +129,13 @@ class PublicScale(Plain):
         return cls.of("unit" if values["kind"] == "unit" else values["radius"])
 
 
-def _directions(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def _directions(points: NDArray[Any]) -> NDArray[Any]:
     """Return vectors of norm 1, or 0: divided by their largest entry first, so that no square leaves the floats."""
+    if points.dtype == np.float32:
+        norms = np.sqrt(np.einsum("ij,ij->i", points, points))
+        if ((norms > 1e-15) & (norms < 1e15)).all():  # no square has left the floats
+            return np.asarray(points / norms[:, np.newaxis])
+        return _directions(points.astype(np.float64)).astype(np.float32)
     largest = np.abs(points).max(axis=1, initial=0.0, keepdims=True)
     scaled = points / np.where(largest == 0.0, 1.0, largest)
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)

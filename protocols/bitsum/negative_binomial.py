@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
-from protocols.bitsum.three_nb import negative_binomial
+from protocols.bitsum.three_nb import negative_binomial, negative_binomial_pieces
 from protocols.shuffler import UserMessages
 
 __all__ = ["Estimate", "NegativeBinomial", "SingleNoise"]
@@ -64,11 +64,15 @@ class SingleNoise(BitsumProtocol):
     def _noise(self, share: float, rng: np.random.Generator, size: int | tuple[int, ...]) -> NDArray[np.int64]:
         """Draw the noise of a share of the users, as large as 1/n for a single one."""
 
+    def _pieces(self, rng: np.random.Generator, present: int) -> NDArray[np.int64]:
+        """Draw the noise of each user who is present."""
+        return self._noise(1.0 / self.users, rng, present)
+
     def _counted(self, ones: NDArray[np.int64], out_of: int) -> NDArray[np.int64]:
         return out_of - ones if self.estimate is Estimate.UNDER else ones
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
-        return messages_by_symbol({1: self._counted(bits, 1) + self._noise(1.0 / self.users, rng, bits.size)})
+        return messages_by_symbol({1: self._counted(bits, 1) + self._pieces(rng, bits.size)})
 
     def _sample_view(self, ones: NDArray[np.int64], participants: int, rng: np.random.Generator) -> NDArray[np.int64]:
         noise = self._noise(participants / self.users, rng, ones.shape)
@@ -117,3 +121,6 @@ class NegativeBinomial(SingleNoise):
 
     def _noise(self, share: float, rng: np.random.Generator, size: int | tuple[int, ...]) -> NDArray[np.int64]:
         return negative_binomial(rng, self.shape * share, self.p, size)
+
+    def _pieces(self, rng: np.random.Generator, present: int) -> NDArray[np.int64]:
+        return negative_binomial_pieces(rng, self.shape, self.p, self.users, present)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import ClassVar
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
 from protocols.shuffler import UserMessages
 
-__all__ = ["ThreeNB", "negative_binomial"]
+__all__ = ["ThreeNB", "negative_binomial", "negative_binomial_pieces"]
 
 
 def negative_binomial(
@@ -24,6 +25,24 @@ def negative_binomial(
     if shape == 0.0:
         return np.zeros(size, dtype=np.int64)
     return rng.negative_binomial(shape, 1.0 - p, size)
+
+
+def negative_binomial_pieces(
+    rng: np.random.Generator, shape: float, p: float, users: int, present: int
+) -> NDArray[np.int64]:
+    """Draw NB(shape / users, p) for each of so many users who are present, shape (present,).
+
+    NB(shape, p) is a Poisson number, of mean -shape log(1-p), of clusters whose sizes have the logarithmic law
+    p^k / (-k log(1-p)). So the clusters of all are drawn, and each falls on a uniform user: the Poisson number splits
+    into independent ones. There are few where users are many.
+    """
+    clusters = -shape * (present / users) * math.log1p(-p)
+    if clusters > present or not clusters:
+        return negative_binomial(rng, shape / users, p, present)
+    found = np.zeros(present, np.int64)
+    sizes = rng.logseries(p, rng.poisson(clusters))
+    np.add.at(found, rng.integers(present, size=sizes.size), sizes)
+    return found
 
 
 @dataclass(frozen=True)
@@ -76,7 +95,7 @@ class ThreeNB(BitsumProtocol):
 
     def _randomize(self, bits: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
         up, down, flood = (
-            negative_binomial(rng, shape / self.users, p, bits.size)
+            negative_binomial_pieces(rng, shape, p, self.users, bits.size)
             for shape, p in ((self.shape, self.p), (self.shape, self.p), (self.flood_shape, self.flood_p))
         )
         return messages_by_symbol({1: bits + up + flood, -1: down + flood})

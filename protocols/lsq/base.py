@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_choice, check_integer, check_ranges, check_real, check_vectors
 
-__all__ = ["LENGTHS", "TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_length"]
+__all__ = ["LENGTHS", "TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_features", "check_length"]
 
 Outside = Literal["refuse", "scale"]
 TOLERANCE = 1e-3
@@ -25,16 +25,26 @@ def check_length(name: str, value: Any) -> float:
     return check_real(name, value, low=1e-100, high=1e100)
 
 
-def check_ball(name: str, points: NDArray[np.float64], radius: float | None) -> NDArray[np.float64]:
+def check_ball(name: str, points: NDArray[Any], radius: float | None) -> NDArray[Any]:
     """Return the norms of points after checking that they are in a ball, up to the tolerance, or finite at least."""
     with np.errstate(over="ignore"):
         norms = np.linalg.norm(points, axis=1)
+    if points.dtype == np.float32 and not np.isfinite(norms).all():  # squares that only larger floats hold
+        norms = np.linalg.norm(points.astype(np.float64), axis=1)
     refused = norms > (np.finfo(np.float64).max if radius is None else radius * (1.0 + TOLERANCE))
     if refused.any():
         row = int(np.argmax(refused))
         allowed = "finite" if radius is None else f"in the ball of radius={radius:g} (within {TOLERANCE:g})"
         raise ValueError(f"{name}[{row}] has Euclidean norm {norms[row]:.6g}, but must be {allowed}.")
     return np.asarray(norms)
+
+
+def check_features(name: str, values: NDArray[Any]) -> None:
+    """Raise ValueError for points whose features, a row each, are not finite."""
+    finite = np.isfinite(values)
+    if not finite.all():
+        row = int(np.argmin(finite.all(axis=1)))
+        raise ValueError(f"{name}[{row}] is so large that its features overflow; every feature must be finite.")
 
 
 @dataclass(frozen=True)
@@ -132,25 +142,30 @@ class LSQFamily(ABC):
         """
         return self._kernel(self.accepted(x), check_vectors("y", y, dimension=self.dimension))
 
-    def accepted(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:
+    def accepted(self, x: ArrayLike, *, name: str = "x", single: bool = False) -> NDArray[Any]:
         """Return the points as users take part with them: of norm 1 where that is needed, and in the ball of `radius`.
+
+        They are float64, or with `single`, which is for simulations, float32 where they are given so and the radius is
+        one that float32 can hold points against.
 
         The density that is estimated is that of these points, of shape (points, dimension). An error message calls them
         by `name`: ValueError for another shape, a nan or an infinity, points off the unit sphere where the family needs
         them on it, or outside the ball where they are refused.
         """
-        points = check_vectors(name, x, dimension=self.dimension, unit=self.requires_unit_vectors)
+        single = single and self.radius is not None and 1e-15 <= self.radius <= 1e15
+        points = check_vectors(name, x, dimension=self.dimension, unit=self.requires_unit_vectors, single=single)
         if self.requires_unit_vectors:  # what storage adds to a norm is removed
             points = points / np.linalg.norm(points, axis=1, keepdims=True)
         return points if self.radius is None else _within(points, self.radius, self.outside, name)
 
 
-def _within(points: NDArray[np.float64], radius: float, outside: Outside, name: str) -> NDArray[np.float64]:
+def _within(points: NDArray[Any], radius: float, outside: Outside, name: str) -> NDArray[Any]:
     norms = check_ball(name, points, radius if outside == "refuse" else None)
     far = norms > radius
     if not far.any():
         return points
-    return np.asarray(points * np.where(far, radius / np.where(far, norms, 1.0), 1.0)[:, np.newaxis])
+    shrunk = np.where(far, radius / np.where(far, norms, 1.0), 1.0).astype(points.dtype)
+    return np.asarray(points * shrunk[:, np.newaxis])
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,6 +234,21 @@ class LSQFeatures(ABC):
         """
         return self._shaped(name, self._f(self.family.accepted(x, name=name), name))
 
+    def chances(self, x: ArrayLike, *, name: str = "x") -> NDArray[Any]:
+        """Return how likely each feature f rounds to 1, (1 + f/R) / 2, a new array of shape (points, I Q).
+
+        What is below 0 or above 1, as features may be that are yet to be clipped, stands for these. Points in float32
+        may have features in float32.
+        """
+        values = self.f(x, name=name).reshape(-1, self.coordinates)
+        values /= 2.0 * self.family.R
+        values += 0.5
+        return values
+
+    def clipped_among(self, chances: NDArray[Any], x: ArrayLike) -> int:
+        """Return `clipped_coordinates` of the points with these chances."""
+        return self.clipped_coordinates(x)
+
     def g(self, y: ArrayLike, *, name: str = "y") -> NDArray[np.float64]:
         """Return the query side of every instance, shape (queries, instances, Q); as `f`, but with any norm allowed."""
         return self._shaped(name, self._g(check_vectors(name, y, dimension=self.family.dimension), name))
@@ -264,8 +294,5 @@ class LSQFeatures(ABC):
         return 0
 
     def _shaped(self, name: str, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        finite = np.isfinite(values)
-        if not finite.all():
-            row = int(np.argmin(finite.all(axis=1)))
-            raise ValueError(f"{name}[{row}] is so large that its features overflow; every feature must be finite.")
+        check_features(name, values)
         return values.reshape(-1, self.instances, self.family.Q)

@@ -5,12 +5,12 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.lsq.base import LSQFamily, LSQFeatures
+from protocols.lsq.base import LSQFamily, LSQFeatures, check_features
 from protocols.lsq.johnson_lindenstrauss import hadamard_transform, padded_length
 from protocols.validation import check_choice, check_generator
 
@@ -133,6 +133,12 @@ def _matrix(kind: Kind, dimension: int, rows: int, seed: int) -> NDArray[np.floa
     return made
 
 
+@functools.lru_cache(maxsize=1)
+def _single(family: LinearMap) -> NDArray[np.float32]:
+    """Return G / 2R, for simulations in single precision."""
+    return (family.matrix / (2.0 * family.R)).astype(np.float32)
+
+
 def _orthogonal(dimension: int, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
     # The sign of the diagonal of the triangular factor makes the orthogonal one uniform (mezzadri2007).
     orthogonal, triangular = np.linalg.qr(rng.standard_normal((dimension, dimension)))
@@ -153,6 +159,22 @@ class _Mapped(LSQFeatures):
         with np.errstate(over="ignore", invalid="ignore"):  # the caller refuses features that are not finite
             values = x @ self.family.matrix.T
             return np.clip(values, -self.family.R, self.family.R, out=values)
+
+    def chances(self, x: ArrayLike, *, name: str = "x") -> NDArray[Any]:
+        points = self.family.accepted(x, name=name, single=True)
+        values: NDArray[Any]
+        if points.dtype == np.float32:  # in the ball, so that nothing overflows
+            values = points @ _single(self.family).T
+        else:
+            with np.errstate(over="ignore", invalid="ignore"):
+                values = points @ self.family.matrix.T
+            check_features(name, values)
+            values /= 2.0 * self.family.R
+        values += 0.5
+        return values
+
+    def clipped_among(self, chances: NDArray[Any], x: ArrayLike) -> int:
+        return int(np.count_nonzero(chances < 0.0) + np.count_nonzero(chances > 1.0))
 
     def _g(self, y: NDArray[np.float64], name: str) -> NDArray[np.float64]:
         with np.errstate(over="ignore", invalid="ignore"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,8 +93,8 @@ class ScaledFeatures(LSQFamily):
         """The base's public pairs."""
         return _drawn(self.base, self.instances, self.seed)
 
-    def accepted(self, x: ArrayLike, *, name: str = "x") -> NDArray[np.float64]:  # noqa: D102
-        return self.base.accepted(x, name=name)
+    def accepted(self, x: ArrayLike, *, name: str = "x", single: bool = False) -> NDArray[Any]:  # noqa: D102
+        return self.base.accepted(x, name=name, single=single)
 
     def _kernel(self, x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
         return self.base._kernel(x, y)

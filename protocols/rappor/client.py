@@ -7,11 +7,11 @@ probability is the float's exact binary value. The mechanism is that of erlingss
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any
 
-from protocols.exact_draws import Entropy, bernoulli, system_entropy
+from protocols.exact_draws import Entropy, bernoullis, system_entropy
 from protocols.rappor.bloom import canonical
 from protocols.rappor.response import Rappor
 from protocols.validation import check_integer
@@ -76,16 +76,14 @@ class RapporClient:
                 )
             # Counted before it is sent: a report that is lost was paid for.
             self._kept[text] = permanent, _ = permanent or self._permanent(text), sent + 1
-        one, zero = Fraction(self.mechanism.q), Fraction(self.mechanism.p)
-        return "".join(str(int(self._draw(one if kept == "1" else zero))) for kept in permanent)
+        chances = Fraction(self.mechanism.p), Fraction(self.mechanism.q)
+        return _text(bernoullis([kept == "1" for kept in permanent], chances, self._entropy))
 
     def _permanent(self, text: str) -> str:
         filled = set(self.mechanism.filter.positions([text])[0, self.cohort].tolist())
         flip = Fraction(self.mechanism.f) / 2
-        return "".join(str(int((bit in filled) != self._draw(flip))) for bit in range(self.mechanism.bits))
-
-    def _draw(self, probability: Fraction) -> bool:
-        return bernoulli(probability, self._entropy)
+        flips = bernoullis([0] * self.mechanism.bits, [flip], self._entropy)
+        return _text((bit in filled) != flipped for bit, flipped in enumerate(flips))
 
     def state(self) -> dict[str, Any]:
         """Return what must be remembered, as plain JSON values: **private**, as the values are in it."""
@@ -113,3 +111,7 @@ class RapporClient:
                 raise ValueError(f"each of state['permanent'] must be a text of {mechanism.bits} zeros and ones.")
             client._kept[text] = kept, check_integer("each of state['sent']", sent[text], low=1)
         return client
+
+
+def _text(bits: Iterable[bool]) -> str:
+    return "".join("1" if bit else "0" for bit in bits)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
-from protocols.bitsum.three_nb import negative_binomial
+from protocols.bitsum.three_nb import negative_binomial, negative_binomial_pieces
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol
@@ -85,7 +85,8 @@ class SplitAndMix(SumProtocol):
         return up - down
 
     def _randomize(self, values: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
-        hidden = (values + self._noise(1.0 / self.users, rng, values.shape)) % self.modulus
+        up, down = (negative_binomial_pieces(rng, self.shape, self.p, self.users, values.size) for _ in range(2))
+        hidden = (values + up - down) % self.modulus
         shares = rng.integers(0, self.modulus, (values.size, self.shares))
         shares[:, -1] = (hidden - shares[:, :-1].sum(axis=1) % self.modulus) % self.modulus
         return UserMessages(shares.ravel(), np.repeat(np.arange(values.size), self.shares))

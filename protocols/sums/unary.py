@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
-from protocols.bitsum.three_nb import negative_binomial
+from protocols.bitsum.three_nb import negative_binomial, negative_binomial_pieces
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol
@@ -41,12 +41,15 @@ class UnarySum(SumProtocol):
     @abstractmethod
     def _noise(self, share: float, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int64]: ...
 
+    def _pieces(self, rng: np.random.Generator, present: int) -> NDArray[np.int64]:
+        return self._noise(1.0 / self.users, rng, (present,))
+
     @abstractmethod
     def _exact_noise(self, entropy: Entropy) -> int:
         """Draw one user's share of the noise exactly."""
 
     def _randomize(self, values: NDArray[np.int64], rng: np.random.Generator) -> UserMessages:
-        senders = np.repeat(np.arange(values.size), values + self._noise(1.0 / self.users, rng, values.shape))
+        senders = np.repeat(np.arange(values.size), values + self._pieces(rng, values.size))
         return UserMessages(np.ones(senders.size, dtype=np.int64), senders)
 
     def _noisy(self, totals: NDArray[np.int64], present: float, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -143,6 +146,9 @@ class NegativeBinomialSum(UnarySum):
 
     def _noise(self, share: float, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int64]:
         return negative_binomial(rng, self.shape * share, self.p, size)
+
+    def _pieces(self, rng: np.random.Generator, present: int) -> NDArray[np.int64]:
+        return negative_binomial_pieces(rng, self.shape, self.p, self.users, present)
 
     def _exact_noise(self, entropy: Entropy) -> int:
         return exact_draws.negative_binomial(Fraction(self.shape) / self.users, Fraction(self.p), entropy)

@@ -91,3 +91,13 @@ def test_the_default_depends_on_public_numbers() -> None:
     assert default_bandwidth("gaussian", PublicScale.of((0, 1)), 9) == 0.4
     assert default_bandwidth("laplacian", PublicScale.of((0, 1)), 9) == pytest.approx(1.26)
     assert default_bandwidth("exponential", PublicScale.of((0, 1)), 9) == pytest.approx(0.42)
+
+
+def test_directions_of_single_precision_are_those_of_double() -> None:
+    points = np.random.default_rng(5).normal(size=(40, 7)).astype(np.float32)
+    scale = PublicScale.of("unit")
+    for part in (points, np.concatenate([points * np.float32(1e25), points * np.float32(1e-30), 0 * points])):
+        single = scale(part, single=True)
+        assert (single.dtype, scale(part).dtype) == (np.float32, np.float64)
+        np.testing.assert_allclose(single, scale(part), atol=3e-7)
+    assert PublicScale.of(2.0)(points, single=True).dtype == np.float64

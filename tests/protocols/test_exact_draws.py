@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from collections.abc import Callable
@@ -14,6 +15,7 @@ from protocols.exact_draws import (
     bernoulli,
     bernoulli_exp,
     bernoulli_logistic,
+    bernoullis,
     discrete_laplace,
     negative_binomial,
     poisson,
@@ -36,6 +38,26 @@ def coin(probability: float) -> dict[int, float]:
 @pytest.mark.parametrize("probability", [Fraction(0), Fraction(1), Fraction(1, 3), Fraction(0.1)])
 def test_a_coin_has_its_probability(probability: Fraction) -> None:
     assert_law(draws(lambda entropy: bernoulli(probability, entropy)), coin(float(probability)))
+
+
+def test_coins_of_one_integer_are_independent_and_exact() -> None:
+    probabilities = [Fraction(3, 16), Fraction(1), Fraction(0), Fraction(5, 8)]
+    # Bytes that decide nothing are 0: of all others each pair comes once.
+    drawn = [
+        tuple(bernoullis(range(4), probabilities, Scripted([first << 24 | last])))
+        for first in range(256)
+        for last in range(256)
+    ]
+    found = {pair: drawn.count((pair[0], True, False, pair[1])) for pair in itertools.product((True, False), repeat=2)}
+    for (first, last), count in found.items():
+        chance = (Fraction(3, 16) if first else Fraction(13, 16)) * (Fraction(5, 8) if last else Fraction(3, 8))
+        assert count == chance * 2**16
+    # 0.1 is a float of 55 binary digits, which take seven bytes: the boundary is at its very numerator.
+    numerator = (0.1).as_integer_ratio()[0] << 1
+    assert [bernoullis([0], [Fraction(0.1)], Scripted([numerator - below])) for below in (0, 1)] == [[False], [True]]
+    for probability in (Fraction(1, 3), Fraction(3, 2), Fraction(-1, 2)):
+        with pytest.raises(ValueError, match=r"^probability=.* must be in \[0, 1\], with a power of two below"):
+            bernoullis([0, 1], [Fraction(1, 2), probability], system_entropy())
 
 
 @pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])

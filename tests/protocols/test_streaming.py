@@ -7,8 +7,16 @@ import pytest
 
 from protocols.bitsum import RandomizedResponse
 from protocols.kde import KernelDensityProtocol
-from protocols.lsq import FourierPairs, GaussianFeatures, LaplacianBinning
-from protocols.streaming import BitCounts, count_bits, default_chunk_size, evaluate, memory_needed, rounded_bits
+from protocols.lsq import FourierPairs, GaussianFeatures, LaplacianBinning, LinearMap
+from protocols.streaming import (
+    BitCounts,
+    count_bits,
+    count_groups,
+    default_chunk_size,
+    evaluate,
+    memory_needed,
+    rounded_bits,
+)
 
 
 def test_default_chunk_fills_64_mebibytes() -> None:
@@ -28,6 +36,46 @@ def test_counts_of_groups_add_up_to_those_of_all(family: GaussianFeatures | Lapl
     assert total.users == 60
     published = protocol.publish(total, rng).published
     np.testing.assert_array_equal(published, protocol.simulate(points, other, chunk_size=20).published)
+
+
+@pytest.mark.parametrize(
+    "family",
+    [GaussianFeatures(3), LaplacianBinning(3, 1.0, 4), LinearMap(3, limit=0.4, rows=700, radius=1.0, outside="scale")],
+    ids=["dense", "sparse", "single"],
+)
+def test_groups_are_counted_as_each_alone(family: LinearMap) -> None:
+    # More rows than are made at a time, and more than a byte counts; the last of 4 groups has nobody.
+    features = family.sample(1 if family.deterministic else 6, np.random.default_rng(0))
+    points = np.random.default_rng(1).normal(size=(900, 3)).astype(np.float32 if family.deterministic else np.float64)
+    groups = np.random.default_rng(2).integers(0, 3, 900)
+    found = count_groups(features, points, groups, np.random.default_rng(3), name="points")
+    alone, rng = {}, np.random.default_rng(3)
+    for group in range(3):
+        alone[group] = count_bits(features, points[groups == group], rng)
+    assert found.keys() == alone.keys()
+    for group, counts in found.items():
+        np.testing.assert_array_equal(counts.ones, alone[group].ones)
+        np.testing.assert_array_equal(counts.coins, alone[group].coins)
+        assert (counts.users, counts.clipped) == (np.count_nonzero(groups == group), None)
+    assert (found[0] + alone[0]).clipped is None
+
+
+def test_single_precision_has_the_chances_of_double() -> None:
+    features = LinearMap(5, limit=0.3, radius=1.0, outside="scale").sample(1, np.random.default_rng(0))
+    points = (
+        np.random.default_rng(1).normal(size=(50, 5)).astype(np.float32) * np.logspace(-3, 25, 50, dtype="f4")[:, None]
+    )
+    single, double = features.chances(points), features.chances(points.astype(np.float64))
+    assert (single.dtype, double.dtype) == (np.float32, np.float64)
+    np.testing.assert_allclose(single, double, atol=2e-6)
+    clipped = features.clipped_coordinates(points)
+    assert 0 < clipped < 250
+    assert {features.clipped_among(each, points) for each in (single, double)} == {clipped}
+    # Where no ball says how large points are, or a tiny one, they are held against it in double precision.
+    for radius in (None, 1e-30):
+        assert (
+            LinearMap(5, radius=radius).sample(1, np.random.default_rng(0)).chances(points[:1] * 0).dtype == np.float64
+        )
 
 
 def test_sparse_bits_are_those_of_dense_ones_and_coins() -> None:
