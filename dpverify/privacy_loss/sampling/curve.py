@@ -157,9 +157,10 @@ class SampledCurve:
             if excess <= 1.0 or (new.lower == 0.0 and new.upper <= self._left_out(step)):
                 break
             # The width falls like the square of the step.
-            step = max(step * max(math.sqrt(_AIM / excess), 1.0 / _FINEST), self._scale / _MOST_CELLS)
-            if step > 0.7 * last:
+            finest = self._scale / _MOST_CELLS
+            if last <= 1.5 * finest:
                 break
+            step = max(step * max(math.sqrt(_AIM / excess), 1.0 / _FINEST), finest)
         if found is None:
             return ask(step)  # raises, and says why
         return found if self._at(last).either is None else Interval.proved(found.lower, self._either_upper(last, upper))
