@@ -91,6 +91,7 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sums.integers import plan_sums
+    from dpverify.planning.sums.vectors import vector_front
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
     from dpverify.planning.sweeps.fronts import front
     from dpverify.planning.sweeps.least import least_epsilon, least_messages, least_users
@@ -211,6 +212,7 @@ __all__ = [
     "plan_sums",
     "split_budget",
     "theorems",
+    "vector_front",
 ]
 
 # What a name is imported from at its first use, so that `import dpverify` costs nothing. No name may be a subpackage's:
@@ -260,6 +262,7 @@ _HOMES = {
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
     "dpverify.planning.sums.integers": ("plan_sums",),
+    "dpverify.planning.sums.vectors": ("vector_front",),
     "dpverify.planning.means": ("plan_means",),
     "dpverify.planning.plan": ("plan",),
     "dpverify.planning.amplify": ("amplify", "largest_epsilon0"),

@@ -466,21 +466,45 @@ Proof.
     unfold one. rewrite h_times_cons, h_times_nil, !Qmult_1_r. ring.
 Qed.
 
-(** The claim: a measure shows delta of at most d / o at e^epsilon = b^k. *)
-Definition shows (N : measure) (k d : Z) : bool :=
-  let N := raised k N in (first N =? k)%Z && (delta t N <=? d)%Z.
+(** ** The claim: delta of at most d / o at a share w of b^k and 1 - w of b^(k + 1), where a convex profile is below the
+    same mixture of its values at both *)
 
-Lemma shows_ok N k d l : valid N -> dominates (pair t s N) l -> shows N k d = true -> h l 1 (/ r ^ k) <= d # o.
+Definition power_at (k : Z) (w : Q) : Q := / r ^ (k + 1) * (1 - w * (1 - r)).
+
+Definition shows (N : measure) (k : Z) (w d : Q) : bool :=
+  let N := raised k N in
+  let between := w * !(delta t N) + (1 - w) * !(delta t (push N)) in
+  (first N =? k)%Z && Qle_bool 0 w && Qle_bool w 1 && Qle_bool between (d * !O).
+
+Lemma value_at N l k : valid N -> dominates (pair t s N) l -> first N = k -> h l 1 (/ r ^ k) <= s * !(delta t N).
 Proof.
-  intros VN D A. unfold shows in A. destruct (raised_ok t k _ VN) as [VR H]. apply andb_true_iff in A as [F B].
-  apply Z.eqb_eq in F. apply Z.leb_le, le_Q in B.
-  assert (P : 0 <= / r ^ k) by (apply Qlt_le_weak, Qinv_lt_0_compat, power_pos).
-  pose proof (D 1 (/ r ^ k) ltac:(lra) P) as H2.
-  pose proof s_pos as SP. rewrite h_pair in H2 by (assumption || lra).
-  pose proof (H 1 (/ r ^ k) ltac:(lra) P) as H3. pose proof (delta_bounds t _ VR) as H4. rewrite F in H4.
-  assert (Q1 : Measures.value t N 1 (/ r ^ k) <= !d) by lra.
-  pose proof (mul_le_l s _ _ ltac:(lra) Q1) as H5.
-  assert (Q2 : s * !d == d # o) by (unfold Qeq, Qmult, s, inject_Z; cbn [Qnum Qden]; lia). lra.
+  intros V D <-. assert (P : 0 <= / r ^ first N) by (apply Qlt_le_weak, Qinv_lt_0_compat, power_pos).
+  pose proof (D 1 _ ltac:(lra) P) as H. pose proof s_pos as SP. rewrite h_pair in H by (assumption || lra).
+  pose proof (mul_le_l s _ _ ltac:(lra) (delta_bounds t _ V)). lra.
+Qed.
+
+Lemma below_dominates M N l : valid M -> valid N -> below t M N -> dominates (pair t s M) l -> dominates (pair t s N) l.
+Proof.
+  intros VM VN B D x y X Y. specialize (D x y X Y). specialize (B x y X Y). pose proof s_pos as SP.
+  rewrite h_pair in * by (assumption || lra). pose proof (mul_le_l s _ _ ltac:(lra) B). lra.
+Qed.
+
+Lemma shows_ok N k w d l : valid N -> dominates (pair t s N) l -> shows N k w d = true -> h l 1 (power_at k w) <= d.
+Proof.
+  intros VN D A. unfold shows in A. destruct (raised_ok t k _ VN) as [VR B].
+  rewrite !andb_true_iff, !Qle_bool_iff in A. destruct A as [[[F W0] W1] A]. apply Z.eqb_eq in F.
+  pose proof (below_dominates _ _ l VN VR B D) as DR. set (R := raised k N) in *. clearbody R.
+  pose proof (push_valid R VR) as VP. pose proof (below_dominates _ _ l VR VP (push_below t R VR) DR) as DP.
+  pose proof (value_at R l k VR DR F) as H0.
+  assert (F' : first (push R) = (k + 1)%Z) by (cbn; lia). pose proof (value_at _ l _ VP DP F') as H1.
+  pose proof (cone l w (1 - w) 1 (/ r ^ k) 1 (/ r ^ (k + 1)) W0 ltac:(lra)) as C.
+  assert (E : w * / r ^ k + (1 - w) * / r ^ (k + 1) == power_at k w).
+  { unfold power_at. rewrite power_next. pose proof (power_pos t k). pose proof (r_pos t). field. split; lra. }
+  assert (E1 : w * 1 + (1 - w) * 1 == 1) by ring. rewrite E, E1 in C.
+  pose proof (mul_le_l _ _ _ W0 H0). pose proof (mul_le_l (1 - w) _ _ ltac:(lra) H1).
+  assert (M : s * (w * !(delta t R) + (1 - w) * !(delta t (push R))) <= s * (d * !O))
+    by (apply mul_le_l; [apply Qlt_le_weak, s_pos|exact A]).
+  setoid_replace (s * (d * !O)) with (d * (s * !O)) in M by ring. rewrite s_times in M. lra.
 Qed.
 
 (** ** The worst of several measures, and e^epsilon *)
@@ -503,15 +527,16 @@ Fixpoint term (x : Q) (n : nat) : Q :=
   match n with 0%nat => 1 | S m => term x m * x / !(Z.of_nat n) end.
 Fixpoint exponential (x : Q) (n : nat) : Q := match n with 0%nat => 1 | S m => exponential x m + term x n end.
 
-Record claim := Claim { epsilon : Q; delta_ : Q; instances : positive; (* how it is shown: *) terms : nat; node : Z }.
+Record claim := Claim {
+  epsilon : Q; delta_ : Q; instances : positive;
+  (* how it is shown: *) terms : nat; node : Z; share : Q; runs : list (nat * positive) }.
 
 (** Every event obeys (epsilon, delta). *)
 Definition obeys (l : law) (c : claim) : Prop :=
   forall S, event fst l S <= exponential (epsilon c) (terms c) * event snd l S + delta_ c.
 
 Definition shows_claim (N : measure) (c : claim) : bool :=
-  shows N (node c) (Qnum (delta_ c) * O / Zpos (Qden (delta_ c))) &&
-  Qle_bool (/ r ^ node c) (exponential (epsilon c) (terms c)).
+  shows N (node c) (share c) (delta_ c) && Qle_bool (power_at (node c) (share c)) (exponential (epsilon c) (terms c)).
 
 Lemma event_nonneg l : nonneg l -> forall S, 0 <= event snd l S.
 Proof.
@@ -522,27 +547,12 @@ Qed.
 Lemma shows_claim_ok N c l : valid N -> nonneg l -> dominates (pair t s N) l -> shows_claim N c = true -> obeys l c.
 Proof.
   intros V P D A S. apply andb_true_iff in A as [A X]. apply Qle_bool_imp_le in X.
-  pose proof (shows_ok N _ _ l V D A) as H. pose proof (events l S (/ r ^ node c)).
-  pose proof (Qmult_le_compat_r _ _ _ X (event_nonneg l P S)).
-  assert (E : Qnum (delta_ c) * O / Zpos (Qden (delta_ c)) # o <= delta_ c).
-  { destruct (delta_ c) as [a b]. unfold Qle; cbn [Qnum Qden]. pose proof (Z.mul_div_le (a * O) (Zpos b)). lia. }
-  lra.
+  pose proof (shows_ok N _ _ _ l V D A) as H. pose proof (events l S (power_at (node c) (share c))).
+  pose proof (Qmult_le_compat_r _ _ _ X (event_nonneg l P S)). lra.
 Qed.
 
 (** Whatever is chosen by what was seen. *)
 Definition private (class : law -> Prop) (c : claim) : Prop :=
   forall l, adaptive (repeat class (Pos.to_nat (instances c))) l -> obeys l c.
-
-Definition certified (Ms : list measure) (c : claim) : bool :=
-  match worst Ms with Some G => shows_claim (many (instances c) G) c | None => false end.
-
-Theorem certified_ok Ms (class : law -> Prop) c : certified Ms c = true ->
-  (forall l, class l -> nonneg l /\ exists M, In M Ms /\ valid M /\ dominates (pair t s M) l) -> private class c.
-Proof.
-  unfold certified. destruct (worst Ms) as [G|] eqn:E; [|discriminate]. intros A C l L.
-  destruct (worst_ok Ms G class E C) as [V K]. destruct (composed _ class _ l (pair_whole G V) K L) as [N D].
-  destruct (many_ok G V (instances c)) as [VN DN].
-  apply (shows_claim_ok _ c l VN N); [|exact A]. eapply dominates_trans; [exact DN|exact D].
-Qed.
 
 End Checker.

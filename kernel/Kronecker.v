@@ -203,7 +203,7 @@ Qed.
 Definition fitsb (l : list Z) : bool := forallb (fun m => (0 <=? m) && (m <? 2 ^ 63))%Z l.
 
 (** The product as large numbers, if all is small enough and it is worth it, else as it is defined. *)
-Definition fast (a b : list Z) : list Z :=
+Definition even (a b : list Z) : list Z :=
   let n := Nat.log2_up (Nat.max (length a) (length b)) in
   let worth := Nat.ltb 4 (length a) && Nat.ltb 4 (length b) in
   if worth && fitsb a && fitsb b && (total a * total b <? B)%Z then
@@ -216,9 +216,9 @@ Definition fast (a b : list Z) : list Z :=
 Lemma fitsb_ok l : fitsb l = true -> fits l.
 Proof. unfold fitsb. rewrite forallb_forall. intro H. apply Forall_forall. intros m M. specialize (H m M). lia. Qed.
 
-Theorem fast_ok a b : whole a -> whole b -> fast a b = pmul a b.
+Lemma even_ok a b : whole a -> whole b -> even a b = pmul a b.
 Proof.
-  intros A A'. unfold fast. set (n := Nat.log2_up _). clearbody n.
+  intros A A'. unfold even. set (n := Nat.log2_up _). clearbody n.
   destruct (_ && _) eqn:E; [|reflexivity]. rewrite !andb_true_iff in E. destruct E as [[[[LA LB] FA] FB] T].
   apply Z.ltb_lt in T. pose proof (pack_ok n a (fitsb_ok _ FA)) as [_ EA].
   pose proof (pack_ok n b (fitsb_ok _ FB)) as [_ EB].
@@ -229,4 +229,65 @@ Proof.
   - intros j J. rewrite fit_length in J. rewrite fit_co by exact J. apply eval_same; [exact D| |].
     + apply small_digits; [apply pmul_whole; assumption|]. rewrite total_pmul. exact T.
     + rewrite E, eval_pmul. f_equal; lia.
+Qed.
+
+(** ** A long list in parts of the short one's length *)
+
+Lemma conv_add b c : forall j a, conv a (fun k => b k + c k)%Z j = (conv a b j + conv a c j)%Z.
+Proof. induction j as [|j IH]; intro a; cbn [conv]; [|rewrite IH]; ring. Qed.
+
+Lemma co_zeros n l j : co (repeat 0%Z n ++ l) j = if (j <? n)%nat then 0%Z else co l (j - n).
+Proof.
+  destruct (Nat.ltb_spec j n); [rewrite app_nth1, nth_repeat by (rewrite ?repeat_length; assumption); reflexivity|].
+  rewrite app_nth2; rewrite repeat_length; [reflexivity|assumption].
+Qed.
+
+Lemma conv_zeros l n : forall j a, conv a (fun k => co (repeat 0%Z n ++ l) k) j =
+  if (j <? n)%nat then 0%Z else conv a (fun k => co l k) (j - n).
+Proof.
+  induction j as [|j IH]; intro a; cbn [conv]; rewrite co_zeros.
+  - destruct n; cbn; [reflexivity|lia].
+  - rewrite IH. destruct (Nat.ltb_spec (S j) n), (Nat.ltb_spec j n); try lia.
+    + replace (S j - n)%nat with 0%nat by lia. cbn [conv]. lia.
+    + replace (S j - n)%nat with (S (j - n)) by lia. cbn [conv]. lia.
+Qed.
+
+Lemma pmul_app a b c : a <> [] -> b <> [] -> c <> [] ->
+  pmul a (b ++ c) = padd (pmul a b) (repeat 0%Z (length b) ++ pmul a c).
+Proof.
+  destruct a as [|x a]; [contradiction|]. destruct b as [|y b]; [contradiction|]. destruct c as [|z c]; [contradiction|].
+  intros _ _ _. apply nth_ext with 0%Z 0%Z.
+  - change ((y :: b) ++ z :: c) with (y :: (b ++ z :: c)).
+    rewrite padd_length, app_length, repeat_length, !pmul_length, app_length. cbn [length]. lia.
+  - intros j _. set (a' := x :: a) in *. set (b' := y :: b) in *. set (c' := z :: c) in *.
+    rewrite co_padd, co_zeros, !co_pmul. rewrite <- (conv_zeros c' (length b') j), <- conv_add.
+    apply conv_eq; [auto|]. intro k. rewrite co_zeros. destruct (Nat.ltb_spec k (length b')) as [L|L].
+    + rewrite app_nth1 by exact L. lia.
+    + rewrite app_nth2 by exact L. rewrite (nth_overflow b') by exact L. lia.
+Qed.
+
+Fixpoint in_parts (parts size : nat) (a b : list Z) : list Z :=
+  match parts with
+  | O => even a b
+  | S parts =>
+    match a, firstn size b, skipn size b with
+    | _ :: _, (_ :: _) as now, (_ :: _) as later =>
+      padd (even a now) (repeat 0%Z (length now) ++ in_parts parts size a later)
+    | _, _, _ => even a b
+    end
+  end.
+
+Definition fast (a b : list Z) : list Z :=
+  let size := (2 ^ Nat.log2_up (length a))%nat in in_parts (length b / size) size a b.
+
+Theorem fast_ok a b : whole a -> whole b -> fast a b = pmul a b.
+Proof.
+  unfold fast. set (size := (2 ^ _)%nat). clearbody size. set (parts := (length b / size)%nat). clearbody parts.
+  intro A. revert b. induction parts as [|parts IH]; intros b W; cbn [in_parts]; [apply even_ok; assumption|].
+  assert (D : whole (firstn size b) /\ whole (skipn size b))
+    by (rewrite <- (firstn_skipn size b) in W; apply Forall_app in W; exact W).
+  pose proof (firstn_skipn size b) as E. destruct a as [|x a]; [apply even_ok; assumption|].
+  destruct (firstn size b) as [|y now]; [apply even_ok; assumption|].
+  destruct (skipn size b) as [|z later]; [apply even_ok; assumption|]. destruct D as [N L].
+  rewrite even_ok, IH by assumption. rewrite <- E. symmetry. apply pmul_app; discriminate.
 Qed.

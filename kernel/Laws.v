@@ -1,6 +1,6 @@
 (** Lower bounds on laws, in integers: products of lists, of which only a window is kept. *)
 
-From Kernel Require Export Checker Kronecker.
+From Kernel Require Export Steps Kronecker.
 
 Lemma conv_linear c x : forall j a b, conv (fun k => x * a k + b k)%Z c j = (x * conv a c j + conv b c j)%Z.
 Proof.

@@ -4,7 +4,7 @@
     mean a / d), the negative binomial laws (of ratio b / d and shape a / b; of shape 1: geometric) and the binomial
     laws (b < 0: of - a / b trials, with odds - b / d). *)
 
-From Kernel Require Export Mixes.
+From Kernel Require Export Steps.
 
 Fixpoint sum (f : nat -> Q) (from n : nat) : Q := match n with 0%nat => 0 | S n => f from + sum f (S from) n end.
 
@@ -362,7 +362,7 @@ Variable first_node : Z.
 Variable nodes : nat.
 Variable mul : list Z -> list Z -> list Z.
 Hypothesis mul_ok : forall p q, whole p -> whole q -> mul p q = pmul p q.
-Variables low high : Z.
+Variables low high low' high' : Z.  (* the windows of instances one after another, and of blocks *)
 
 (** Atoms are sharply placed if likelihood ratios grow. *)
 Definition sorted (up : bool) : list (Z * Z) :=
@@ -398,48 +398,14 @@ Proof.
 Qed.
 
 Definition check (claimed : claim) : bool :=
-  sound o a b d mode top after && certified t o mul low high [measure_in true; measure_in false] claimed.
+  sound o a b d mode top after && certified t o mul [measure_in true; measure_in false] low high low' high' claimed.
 
 (** Whatever noise of this law, and whatever is chosen by what was seen: also which sum is the larger one. *)
 Theorem check_ok claimed : check claimed = true -> private (noisy_sum a b d) claimed.
 Proof.
-  intro C. apply andb_true_iff in C as [G C]. apply (certified_ok t o mul mul_ok low high _ _ _ C).
+  intro C. apply andb_true_iff in C as [G C]. refine (certified_ok t o mul mul_ok _ _ _ low high low' high' claimed C).
   intros l [up H]. destruct (measure_ok up G l H) as (N & V & D). split; [exact N|].
   exists (measure_in up). destruct up; cbn; auto.
-Qed.
-
-Definition check_fixed (cuts : list nat) (claimed : claim) : bool :=
-  let (A, B) := (measure_in true, measure_in false) in
-  match worst t [A; B] with
-  | Some W => sound o a b d mode top after && blocks t o mul low high A B W claimed 0 cuts
-  | None => false
-  end.
-
-(** Which sum is the larger one was fixed for each instance before anything was seen. *)
-Theorem check_fixed_ok cuts claimed : check_fixed cuts claimed = true ->
-  forall ups, length ups = Pos.to_nat (instances claimed) ->
-  forall l, adaptive (map (noisy_sum_in a b d) ups) l -> obeys l claimed.
-Proof.
-  unfold check_fixed. destruct (worst t _) as [W|] eqn:E; [|discriminate]. intros C ups L l M.
-  apply andb_true_iff in C as [C K]. pose proof (fun up => measure_ok up C) as H.
-  assert (V : forall up, valid (measure_in up)).
-  { intro up. apply (H up (pairs (fun _ => 0) (fun _ => 0) 0 0)). exists (fun _ => 0), 0%nat.
-    split; [|destruct up; reflexivity].
-    split; [intro; lra|]. split; [intro; ring|]. intro n.
-    assert (Z : forall i, sum (fun _ => 0) i n == 0); [|rewrite Z; lra].
-    induction n as [|n IH]; intro i; cbn [sum]; [reflexivity|]. rewrite IH. reflexivity. }
-  destruct (worst_ok t o _ W (fun l => exists up, l = pair t (s o) (measure_in up)) E) as [VW CW].
-  { intros l' [up ->]. split; [apply pair_whole, V|]. exists (measure_in up). split; [destruct up; cbn; auto|].
-    split; [apply V|apply dominates_refl]. }
-  assert (D : forall up, dominates (pair t (s o) W) (pair t (s o) (measure_in up)))
-    by (intro up; apply CW; exists up; reflexivity).
-  assert (Cov : forall up, covers (pair t (s o) (measure_in up)) (noisy_sum_in a b d up)).
-  { intros up l' L'. destruct (H up l' L') as (N & _ & D'). split; assumption. }
-  apply (blocks_ok t o mul mul_ok low high _ _ W (V true) (V false) VW (D true) (D false) claimed _ _
-    (Cov true) (Cov false) cuts K ups L).
-  assert (F : map (noisy_sum_in a b d) ups = mixed (noisy_sum_in a b d true) (noisy_sum_in a b d false) ups)
-    by (apply map_ext; intros [|]; reflexivity).
-  rewrite <- F. exact M.
 Qed.
 
 End Claim.

@@ -517,12 +517,12 @@ Proof.
   - exists M. split; [exact A|]. split; [exact V|]. apply mirrored; assumption.
 Qed.
 
-Variables low high : Z.
+Variables low high low' high' : Z.
 
-Definition check (claimed : claim) : bool := certified t o mul low high measures claimed.
+Definition check (claimed : claim) : bool := certified t o mul measures low high low' high' claimed.
 
 (** Whatever the data sets, and whatever is chosen by what was seen. *)
 Theorem check_ok claimed : check claimed = true -> private (neighbours p n) claimed.
-Proof. intro A. exact (certified_ok t o mul mul_ok low high _ _ _ A measures_ok). Qed.
+Proof. exact (certified_ok t o mul mul_ok measures _ measures_ok low high low' high' claimed). Qed.
 
 End Computation.

@@ -1,6 +1,6 @@
 """Write what a certificate claims as a theorem, with its proof, for Coq: of randomized response, Poisson or NB noise.
 
-    python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--cuts C ...] > Claim.v
+    python generate.py CERTIFICATE [NAME=VALUE ...] [--plain] [--steps N] > Claim.v
 
 A field of the certificate may be given another value: a larger epsilon, a coarser grid, more users revealed; and low
 and high, the ends of its window in nodes of the grid it came with. Coq needs nothing of this file: what it accepts is
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from fractions import Fraction
 from operator import sub
@@ -24,30 +25,27 @@ CLAIM = """(* {said} *)
 From Kernel Require Import {module} Kronecker.
 
 (* Spelt out as in the theorem: behind a name of its own, conversion would compute it again, and slowly. *)
-Lemma computed : check{fixed} {grid} (2 ^ {bits}) {arguments} {product} {hints} ({low}) ({high}){cuts}
-  (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) = true.
+Lemma computed : check {grid} (2 ^ {bits}) {arguments} {product} {hints} {windows}
+  (Claim ({epsilon}) ({delta}) {instances} {terms} {node} ({share}) [{runs}]) = true.
 Proof. vm_cast_no_check (eq_refl true). Qed.
 
 (* exponential x n is the sum of x^i / i! up to i = n, so it is at most e^x. *)
-Theorem certified : {instance}
+Theorem certified : forall l, adaptive (repeat ({family}) (Pos.to_nat {instances})) l ->
   forall S, event fst l S <= exponential ({epsilon}) {terms} * event snd l S + ({delta}).
 Proof.
-  exact (check{fixed}_ok {grid} (2 ^ {bits}) {all_arguments} {product} {proof} {hints} ({low}) ({high}){cuts}
-    (Claim ({epsilon}) ({delta}) {instances} {terms} {node}) computed).
+  exact (check_ok {grid} (2 ^ {bits}) {all_arguments} {product} {proof} {hints} {windows}
+    (Claim ({epsilon}) ({delta}) {instances} {terms} {node} ({share}) [{runs}]) computed).
 Qed.
 
 Print Assumptions certified.
 """
 
-ANY = "forall l, adaptive (repeat ({family}) (Pos.to_nat {instances})) l ->"
-FIXED = """forall ups, length ups = Pos.to_nat {instances} ->
-  forall l, adaptive (map ({family}) ups) l ->"""
 
+def node_below(epsilon: Fraction, grid: int) -> tuple[int, int, Fraction]:
+    """Return k, n and w, so that w b^k + (1 - w) b^(k + 1) is at most the sum of epsilon^i / i! up to i = n.
 
-def node_below(epsilon: Fraction, grid: int) -> tuple[int, int]:
-    """Return k, and n, so that b^k is at most the sum of epsilon^i / i! up to i = n; b = 1 / (1 - 2^-grid).
-
-    ln b is the sum of 2^(-grid i) / i, from above with what the terms after the 20th add at most.
+    b is 1 / (1 - 2^-grid), and w hardly larger than it must be. ln b is the sum of 2^(-grid i) / i, from above with
+    what the terms after the 20th add at most.
     """
     x = Fraction(1, 2**grid)
     logarithm = sum((x**i / i for i in range(1, 21)), Fraction(0)) + x**21 / (21 * (1 - x))
@@ -56,14 +54,14 @@ def node_below(epsilon: Fraction, grid: int) -> tuple[int, int]:
     for n in range(1, 500):
         term *= epsilon / n
         total += term
-        if power <= total:
-            return k, n
+        if power <= total and term * 2**30 <= total:
+            return k, n, Fraction(min(max(up((1 - total / power * (1 - x)) * 2**grid * 2**24), 0), 2**24), 2**24)
     return node_below(epsilon - x / 1000, grid)
 
 
-def up(a: int, b: int) -> int:
+def up(a: int | Fraction, b: int = 1) -> int:
     """Return the quotient, rounded up."""
-    return -(-a // b)
+    return -int(-a // b)
 
 
 def noise(a: int, b: int, d: int) -> tuple[int, int, int]:
@@ -104,7 +102,7 @@ def shown(number: Fraction) -> str:
     return f"{number.numerator} # {number.denominator}"
 
 
-def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, cuts: list[int] | None) -> str:
+def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, steps: int) -> str:
     """Return the claim of a certificate as a theorem of Coq, with a proof by computation."""
     together = certificate["together"]
     if len(together) != 1 or together[0]["protocol"] not in ("rr", "poisson", "nb"):
@@ -121,15 +119,16 @@ def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, 
     epsilon, delta, grid = Fraction(given["epsilon"]), Fraction(given["delta"]), whole("grid", given["grid"], 1)
     if epsilon <= 0 or not 0 < delta < 1 or grid > 16:
         raise ValueError(f"epsilon={epsilon} must be positive, delta={delta} in (0, 1), and grid={grid} at most 16.")
-    node, terms = node_below(epsilon, grid)
+    node, terms, share = node_below(epsilon, grid)
     users, honest = whole("users", given["users"], 1), whole("honest", given["honest"], 1)
     first, last, low, high = (
         int(end * Fraction(2**grid, 2**of_window)) for end in (*given["window"], given["low"], given["high"])
     )
-    window = f"({first}) {last - first + 1}"
+    nodes = last - first + 1
+    if nodes <= (near := 1 << nodes.bit_length() - 1) * 9 // 8:  # half the work, and hardly a loss is beyond
+        first, nodes = first + (nodes - near) // 2, near
+    window = f"({first}) {nodes}"
     if given["protocol"] == "rr":
-        if cuts is not None:
-            raise ValueError("--cuts is for noise: the theorem on randomized response is for every adaptive choice.")
         flip, revealed = Fraction(given["flip_probability"]), whole("revealed", given["revealed"], 0)
         if not 0 < flip < 1:
             raise ValueError(f"flip_probability={given['flip_probability']!r} must be in (0, 1).")
@@ -146,17 +145,22 @@ def theorem(certificate: dict[str, Any], settings: dict[str, str], plain: bool, 
             law = f"negative binomial noise of shape {size} and p {p}"
         if size <= 0 or not 0 <= p < 1:
             raise ValueError(f"The noise's size={size} must be positive, and its p={p} in (0, 1).")
-        module, hints, family = "Noise", "", f"noisy_sum{'' if cuts is None else '_in'} " + "{} {} {}".format(*rate)
+        module, hints, family = "Noise", "", "noisy_sum {} {} {}".format(*rate)
         arguments = all_arguments = "{} {} {} {} {} {} {}".format(*rate, *noise(*rate), window)
     instances = whole("instances", given["instances"], 1)
-    listed = "" if cuts is None else f" [{'; '.join(f'{cut}%nat' for cut in cuts)}]"
+    if not 1 <= steps <= instances:
+        raise ValueError(f"--steps {steps} must be from 1 to instances={instances}.")
+    blocks = [(steps, instances // steps), (instances % steps, 1)]
+    # Losses of fewer instances are the smaller, as the root of how many there are; of one they are in its own window.
+    part = Fraction(math.isqrt(steps * 10**6 // instances), 1000)
+    reach = max(map(abs, (first, first + nodes))) + up(max(map(abs, (low, high))) * part)
     said = f"{law}, {honest} honest of {users} users, {instances} instances: epsilon {epsilon}, delta {delta}"
     return CLAIM.format(
         said=said, module=module, grid=2**grid - 1, bits=BITS, arguments=arguments, all_arguments=all_arguments,
         product="pmul" if plain else "fast", proof="(fun _ _ _ _ => eq_refl)" if plain else "fast_ok", hints=hints,
-        low=low, high=max(high, node), epsilon=shown(epsilon), delta=shown(delta),
-        instances=instances, terms=terms, node=node, cuts=listed, fixed="" if cuts is None else "_fixed",
-        instance=(ANY if cuts is None else FIXED).format(family=family, instances=instances),
+        windows=f"({max(low, -reach)}) ({min(high, reach)}) ({low}) ({max(high, node + 1)})", epsilon=shown(epsilon),
+        delta=shown(delta), instances=instances, terms=terms, node=node, share=shown(share), family=family,
+        runs="; ".join(f"({size - 1}%nat, {times}%positive)" for size, times in blocks if size and times),
     )  # fmt: skip
 
 
@@ -167,12 +171,12 @@ def main() -> int:
     parser.add_argument("settings", nargs="*", metavar="NAME=VALUE", help="A field, and the value to take instead.")
     parser.add_argument("--plain", action="store_true", help="Multiply without machine integers: slow, and no axiom.")
     parser.add_argument(
-        "--cuts", type=int, nargs="*", help="For noise: which sum is larger is fixed for each instance; with blocks."
+        "--steps", type=int, default=1, help="So many instances have the worst of all choices, not of each one's."
     )
     given = parser.parse_args()
     try:
         settings = dict(setting.split("=", 1) for setting in given.settings)
-        print(theorem(json.loads(given.certificate.read_text()), settings, given.plain, given.cuts))
+        print(theorem(json.loads(given.certificate.read_text()), settings, given.plain, given.steps))
     except (ValueError, KeyError, TypeError, OSError, ZeroDivisionError) as reason:
         print(f"No theorem: {reason}", file=sys.stderr)
         return 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -89,12 +90,12 @@ class VectorSum:
         """Return the protocol of another number of users with the same randomizer, of whom nothing is divided."""
         return replace(self, users=users)
 
-    @property
+    @cached_property
     def blocks(self) -> list[NDArray[np.int64]]:
         """The blocks of coordinates from each of which a user samples the same number: one, or t if stratified."""
         return np.array_split(np.arange(self.dimension), self.sampled if self.stratified else 1)
 
-    @property
+    @cached_property
     def inclusion_probability(self) -> NDArray[np.float64]:
         """The probability that a user reports each coordinate, shape (dimension,)."""
         per_block = 1 if self.stratified else self.sampled
@@ -171,9 +172,12 @@ class VectorSum:
         The distinct vectors that users hold have shape (distinct, dimension), and `holders` says how many hold each:
         one when omitted. The view has shape (dimension, levels + 1).
         """
+        if holders is None:  # equal vectors are drawn together
+            vectors, held = np.unique(self._check(vectors), axis=0, return_counts=True)
+        else:
+            held = np.asarray(holders)
         laws = self.report_law(vectors)
         check_generator("rng", rng)
-        held = np.ones(len(laws), dtype=np.int64) if holders is None else np.asarray(holders)
         if held.shape != (len(laws),) or not np.issubdtype(held.dtype, np.integer) or (held < 0).any():
             raise ValueError(f"holders={holders!r} must be {len(laws)} integers in [0, inf), one for each vector.")
         check_participants("vectors" if holders is None else "holders", int(held.sum()), self.users)

@@ -132,6 +132,7 @@ def opened(
         java_script_enabled=script,
         **options,
     )
+    context.set_default_timeout(120_000)  # no test fails for the machine's speed
     try:
         found = Opened(context.new_page())
         page = found.page

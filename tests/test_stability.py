@@ -16,6 +16,7 @@ from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
 from dpverify.certificates import checker, contour_checker
 from dpverify.collection import batches, client, manifest
 from dpverify.collection.analysis import sums
+from dpverify.guarantee import Adjacency
 from dpverify.learning.files import model
 from dpverify.spending import ledger
 from dpverify.spending.lines import DamagedFileError, create
@@ -66,6 +67,7 @@ def test_a_ledger_of_the_last_release_is_read_and_goes_on(tmp_path: Path) -> Non
         ("Monday", 1),
         ("Tuesday", 2),
     ]
+    assert PrivacyLedger(path).spent().adjacency is Adjacency.REPLACE_ONE
 
 
 def test_a_newer_file_is_refused_in_a_sentence(tmp_path: Path) -> None:

@@ -45,7 +45,7 @@ from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.loss import LossLaw
 from dpverify.statistics.order.dependence import serial_dependence, share_equal, smallest_replay
 from dpverify.statistics.order.structure import repeated_outputs
-from dpverify.statistics.power import g_test_power
+from dpverify.statistics.power import g_test_power, least_other
 from protocols.validation import check_real
 
 __all__ = ["audit"]
@@ -255,8 +255,15 @@ def _loss_conforms(
     weights[finite] = other[0].probabilities(loss.losses[finite]) / own.probabilities(loss.losses[finite])
     masses = loss.first.pmf * weights
     alternative = DiscreteLaw.of(loss.first.points, masses / masses.sum())
-    power = g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level)
-    return with_fault(result, f"loss with {other[1]}", power)
+    fault, power = (
+        f"loss with {other[1]}",
+        g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level),
+    )
+    if power < POWER and float(bins.probabilities.max()) > SURE:
+        least = least_other(bins.probabilities, tally.trials, level, POWER)
+        if least is not None:
+            fault, power = f"another loss than the likeliest in {100 * least:.2g} % of the runs more", POWER
+    return with_fault(result, fault, power)
 
 
 def _lowest_digits(

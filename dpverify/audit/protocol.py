@@ -12,9 +12,7 @@ from dpverify.audit.engine import audit
 from dpverify.audit.exact import exact_result
 from dpverify.audit.options import AuditKeywords
 from dpverify.audit.outcome import AuditReport
-from dpverify.audit.running.target import Runnable
 from dpverify.audit.subject import Subject
-from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Budget, BudgetLike
 
@@ -40,7 +38,7 @@ def audit_protocol(
     reference: Any,
     claim: BudgetLike | None = None,
     *,
-    implementation: Implementation | Runnable | None = None,
+    implementation: Any = None,
     anytime: Literal[True],
     **options: Unpack[AuditKeywords],
 ) -> AnytimeReport: ...
@@ -49,7 +47,7 @@ def audit_protocol(
     reference: Any,
     claim: BudgetLike | None = None,
     *,
-    implementation: Implementation | Runnable | None = None,
+    implementation: Any = None,
     fewer_users: bool = False,
     anytime: bool = False,
     **options: Unpack[AuditKeywords],
@@ -58,7 +56,7 @@ def audit_protocol(
     reference: Any,
     claim: BudgetLike | None = None,
     *,
-    implementation: Implementation | Runnable | None = None,
+    implementation: Any = None,
     fewer_users: bool = False,
     anytime: bool = False,
     **options: Unpack[AuditKeywords],
@@ -79,9 +77,10 @@ def audit_protocol(
     claim : Budget or (epsilon, delta), optional
         Of one run, or of all instances of a pipeline. The parameters of a protocol are held against it, too, which
         needs no trials.
-    implementation : Implementation, Target, callable or str, optional
+    implementation : Implementation, Target, callable, str or protocol, optional
         What does run, `function(inputs, rng)`: see the subject of this kind of protocol in `dpverify.audit.subjects`.
-        `reference` itself when omitted.
+        A protocol of the same kind, such as a subclass of ours, is watched message by message, as `reference` is, which
+        runs itself when this is omitted.
     fewer_users : bool
         Whether a bitsum promises the same randomizer where fewer users take part.
     anytime : bool

@@ -121,8 +121,7 @@ class Checker:
 
     def multiplied(self, ours, theirs, shift=0):
         """Return the product of two polynomials, as digits of a number where none is carried; then over 2^shift."""
-        digits = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs))))
-        terms = len(ours) + len(theirs) - 1
+        digits, terms = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs)))), len(ours) + len(theirs) - 1
         self.work(terms * (2 + digits // 8))
         numbers = (Decimal("".join(format(mass, f"0{digits}d") for mass in masses)) for masses in (ours, theirs))
         text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
@@ -149,12 +148,14 @@ class Checker:
             known[times] = self.product(self.power(known, part), self.power(known, times - part))
         return known[times]
 
-    def mixes(self, measures, times, cuts):
-        """Return a measure that dominates so many together, if each is dominated by a mixture of these one or two."""
-        if len(measures) == 1:
-            return self.power({1: measures[0]}, times)
-        known = [{1: measure} for measure in (*measures, self.worst(measures))]
-        return self.worst([self.block(known, low, high, times) for low, high in pairwise([0, *cuts, times])])
+    def followed(self, measures, times, cuts, later):
+        """Return a measure that dominates so many, each a mixture of these one or two, and then what is later."""
+        ways = measures if len(measures) > 1 else [self.power({1: measures[0]}, times)]
+        if len(measures) > 1 < times:
+            known = [{1: measure} for measure in (*measures, self.worst(measures))]
+            ways = [self.worst([self.block(known, low, high, times) for low, high in pairwise([0, *cuts, times])])]
+        ways = [self.product(way, later) for way in ways] if later else ways
+        return self.worst(ways) if len(ways) > 1 else ways[0]
 
     def block(self, known, low, high, times):
         """Return a measure that dominates so many together, if from low to high of them are of the first of two.
@@ -232,8 +233,7 @@ class Checker:
     def two_counts(self, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
         """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0.
 
-        Where the counts differ by d, or -d, for x = 0, the smaller one has the law of the flood and of what both parts
-        of the own noise have together, d apart; for x = 1 it has that for d - 1, moved by one.
+        If x = 0 the smaller of counts that differ by d has the law of the flood and what both of the own noise have.
         """
         own, _ = self.counts(shape * p * honest / users, p)
         flood, _ = self.counts(flood_shape * flood_p * honest / users, flood_p)
@@ -362,11 +362,10 @@ def checked(given):
         raise ValueError(f"format must be {FORMAT!r}, together a list of one or more, and tail at most bits + 64.")
     said = [f"Accepted: epsilon {given['epsilon']}, delta {given['delta']}, if one user's input is replaced, for"]
     grid, total = Checker(*(claim[name] for name in ("bits", "grid", "tail", "window"))), None
-    for name, entry, words in [*map(entry_of, together)]:  # all are read before any is computed
-        said.append(words)
+    for name, entry, words in reversed([*map(entry_of, together)]):  # all are read before any is computed
+        said.insert(1, words)
         for measures in factors(grid, name, entry["window"], entry):
-            mixed = grid.mixes(measures, entry["instances"], entry["cuts"])
-            total = grid.product(total, mixed) if total else mixed
+            total = grid.followed(measures, entry["instances"], entry["cuts"], total)
     found = grid.delta(total, claim["epsilon"])
     if found > claim["delta"] * grid.one:
         raise Refused(f"delta is shown to be at most {Decimal(found) / grid.one:.4e} at this epsilon, no less.")

@@ -15,7 +15,7 @@ from protocols.lsq.base import LSQFeatures
 
 __all__ = ["protocol_of", "record_of"]
 
-_KINDS = (Group.BITSUMS, Group.MECHANISMS)
+_KINDS = (Group.BITSUMS, Group.MECHANISMS, Group.STEPS)
 _WORDS = {"true": True, "false": False}
 
 
@@ -43,6 +43,8 @@ def record_of(protocol: Any) -> dict[str, Any]:
             value = {"family": record_of(value.family), "instances": value.instances}
         elif dataclasses.is_dataclass(value):
             value = record_of(value)
+        elif isinstance(value, tuple):  # of numbers, as a step has
+            value = list(value)
         elif not isinstance(value, (bool, int, float, str, NoneType)):
             raise ValueError(
                 f"{field.name}={value!r} of {record['protocol']} must be a plain value to be written down."

@@ -33,11 +33,15 @@ class Group(StrEnum):
     """Classes of `LSQClaims`."""
     MECHANISMS = "dpverify.mechanisms"
     """Classes of `MechanismClaims`."""
+    STEPS = "dpverify.steps"
+    """Classes of `MechanismClaims` whose protocol is a step of a trusted curator."""
     AUDIT_TESTS = "dpverify.audit_tests"
     """Functions that are an `dpverify.audit.results.AuditTest`."""
 
 
-_TWINS = (Group.BITSUMS, Group.MECHANISMS, Group.KERNELS)
+_TWINS = (Group.BITSUMS, Group.MECHANISMS, Group.KERNELS, Group.STEPS)
+_STEPS = "dpverify.planning.steps"
+"""Where steps stand, and their twins beside them: all other twins stand in `dpverify.claims`."""
 
 
 @dataclass(frozen=True)
@@ -146,6 +150,20 @@ _OWN: dict[Group, dict[str, Line]] = {
         ),
         "user-level-classifier": Line("user_level.classifier:UserLevelClaims", commands=()),
     },
+    Group.STEPS: {
+        "noisy-step": Line(
+            "claims:NoisyStepClaims",
+            "Noise on a sum over all records or a sample, as in DP-SGD, where one is replaced.",
+            commands=("account",),
+        ),
+        "integer-step": Line("claims:IntegerStepClaims", commands=()),
+        "discrete-laplace-step": Line("claims:DiscreteLaplaceStepClaims", commands=()),
+        "opaque-step": Line("claims:OpaqueStepClaims", commands=()),
+        "bounded-range-step": Line("claims:BoundedRangeStepClaims", commands=()),
+        "response-step": Line("claims:ResponseStepClaims", commands=()),
+        "concentrated-step": Line("claims:ConcentratedStepClaims", commands=()),
+        "renyi-step": Line("claims:RenyiStepClaims", commands=()),
+    },
     Group.AUDIT_TESTS: {},
 }
 """Our own, in the order in which they are listed and tried."""
@@ -166,7 +184,8 @@ class Registered(Mapping[str, Any]):
 
     @functools.cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        own = [EntryPoint(name, f"dpverify.claims.{line.at}", self._group) for name, line in _OWN[self._group].items()]
+        place = _STEPS if self._group is Group.STEPS else "dpverify.claims"
+        own = [EntryPoint(name, f"{place}.{line.at}", self._group) for name, line in _OWN[self._group].items()]
         found: dict[str, EntryPoint] = {}
         for entry in (*own, *entry_points(group=self._group)):
             first = found.setdefault(entry.name, entry)
@@ -269,18 +288,20 @@ def claims_of(protocol: object) -> Any:
 
 
 def mechanism_claims_of(protocol: object) -> MechanismClaims[Any]:
-    """Return the twin of a protocol that is private by itself: a bitsum or a mechanism, but no kernel.
+    """Return the twin of a protocol that is private by itself: a bitsum, a mechanism or a step, but no kernel.
 
     Raises
     ------
     TypeError
         If it has none.
     """
-    found: MechanismClaims[Any] = _twin(protocol, (Group.BITSUMS, Group.MECHANISMS))
+    found: MechanismClaims[Any] = _twin(protocol, (Group.BITSUMS, Group.MECHANISMS, Group.STEPS))
     return found
 
 
 def _twin(protocol: object, groups: Sequence[Group]) -> Any:
+    if type(protocol).__module__.startswith(f"{_STEPS}."):
+        groups = (Group.STEPS,)
     # Our own first: what another package has wrong does not concern our protocols.
     names = [(group, name) for group in groups for name in _OWN[group]]
     # Those that stand where the protocol does: to try others would import what they are about, scikit-learn for one.

@@ -57,7 +57,8 @@ class _Declaring(Listed):
         from dpverify.claims.registry import Group, registered
 
         found: dict[str, Any] = {}
-        for name, line in (registered(Group.BITSUMS).lines | registered(Group.MECHANISMS).lines).items():
+        groups = (Group.BITSUMS, Group.MECHANISMS, Group.STEPS)
+        for name, line in ((name, line) for group in groups for name, line in registered(group).lines.items()):
             if name in self.commands:
                 found[name] = self.commands[name]
             elif self.group in line.commands:

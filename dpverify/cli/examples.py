@@ -28,7 +28,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
-    "sums": ("sums --epsilon 1 --delta 1e-6 --users 10000 --largest 4",),
+    "sums": (
+        "sums --epsilon 1 --delta 1e-6 --users 10000 --largest 4",
+        "sums --epsilon 1 --delta 1e-6 --users 10000 --dimension 384",
+    ),
     "design": ("design collection.toml", "design collection.toml --manifest plan.json"),
     "rehearse": ("rehearse plan.json rehearsal --users 1e6 --offline 0.1 --cheats 0.01 --days 3",),
     "aggregate": (
@@ -62,6 +65,11 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "account kde --users 1000 --kernel laplacian --dimension 2 --bits 16 --flip-probability 0.2 --delta 1e-6",
     ),
     "account days": ("account days days.csv --delta 1e-6",),
+    "account noisy-step": (
+        "account noisy-step --noise 1 --rate 0.01 --instances 1000 --delta 1e-6",
+        "account noisy-step --noise 1 --rate 0.01 --instances 1000 --delta 1e-6 --and "
+        "rr --users 10000 --flip-probability 0.2",
+    ),
     "account steps": ("account steps --noise 1 --rate 0.01 --steps 10000 --delta 1e-6",),
     "amplify": (
         "amplify --epsilon0 1 --users 10000 --delta 1e-6",

@@ -50,7 +50,7 @@ def account(
         `dpverify.planning.steps.account.StepsResult`. Or a list of (protocol, instances) or
         (protocol, instances, honest), for runs of different protocols, or on different numbers of users, that the same
         user may take part in: the result is a `dpverify.planning.schedules.result.ScheduleResult`, with the
-        cumulative curve.
+        cumulative curve. Steps and events may stand in it for adjacency "replace-one".
     instances : int
         How many of its instances one user's replacement changes; I S in Algorithm 1.
     squared_change : int, float, Fraction, Decimal or decimal string, optional
@@ -76,7 +76,8 @@ def account(
         others the adversary knows, or chose, all that they sent, or they stay away, and which of them do so is known
         (docs/crowds.md). Of a list, in each run that does not say it.
     adjacency : Adjacency or str, optional
-        Of steps and events only, "add-remove" when omitted; protocols are accounted for "replace-one".
+        Of steps and events, "add-remove" when omitted; protocols are accounted for "replace-one", and so is what stands
+        beside them.
 
     Returns
     -------

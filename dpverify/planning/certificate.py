@@ -12,7 +12,6 @@ import re
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
-from functools import reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -37,7 +36,7 @@ _SLACK = 4e-3
 _MOST_CUTS = 40
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
-_CELLS, _ALL_CELLS = 1300, 6_000
+_CELLS, _ALL_CELLS = 1300, 15_000
 """Into how many cells the datasets of randomized response are cut, at most: of an entry, and of all together."""
 _COINS = 512
 """Into about how many cells the random reports of a vector sum's other users are cut."""
@@ -200,20 +199,22 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     found["grid"], found["window"] = grid, [-low, high]
     sizes = found["bits"], grid, found["tail"], found["window"]
     work = checker.Checker(*sizes)
-    parts, cut = [], [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
-    for entry in entries:
+    cut = [entry for entry in entries if checker.PROTOCOLS[entry["protocol"]][2] is checker.CELLS]
+    if cut:  # What choosing takes is no work of the checker's. Where there are several the middle one tells of all.
+        runs = sum(entry["instances"] for entry in cut)
+        room = _room(checker.Checker(*sizes), cut[len(cut) // 2] | {"instances": runs}, Fraction(found["delta"]))
+    whole: Any = None
+    for entry in reversed(entries):
         entry["cuts"] = []
         if entry in cut:
-            # What choosing takes is no work of the checker's.
             most = max(min(_CELLS, _ALL_CELLS // len(cut)), 1)
-            entry["cells"] = _datasets(checker.Checker(*sizes), entry, Fraction(found["delta"]), most)
+            entry["cells"] = _cells(entry["honest"], most, room)
         for measures in checker.factors(work, entry["protocol"], entry["window"], _read(entry)):
-            if len(measures) == 1:
-                parts.append(work.mixes(measures, entry["instances"], []))
-            else:
+            if len(measures) > 1 < entry["instances"]:
                 entry["cuts"], mixed = _cuts(work, measures, entry["instances"], found["delta"])
-                parts.append(mixed)
-    whole = reduce(work.product, parts)
+                whole = work.product(mixed, whole) if whole else mixed
+            else:
+                whole = work.followed(measures, entry["instances"], [], whole)
     if whole[2] > Fraction(found["delta"]) * work.one:
         raise CapacityError(f"delta={found['delta']} is less than what no epsilon covers: there is no certificate.")
     found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
@@ -275,26 +276,30 @@ def _least(grid: Any, measure: Any, delta: Fraction) -> str:
     return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
 
 
-def _datasets(grid: Any, entry: dict[str, Any], delta: Fraction, most: int) -> list[int]:
-    """Return where at most so many cells begin: each below the chord of those at both ends, which are as bad.
+def _room(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[float]:
+    """Return which share of the users may be in one cell of each end, so that it is no worse than the other end.
 
     Revealing a share of the users costs half of it in epsilon, so that the better end has room for a wide cell.
     """
-    honest: int = entry["honest"]
-    if honest <= most:
-        return [*range(honest)]
-    values, bad = _read(entry), []
+    honest, flip = entry["honest"], _read(entry)["flip_probability"]
+    bad = []
     for k in (0, honest - 1):
-        _, atoms = next(grid.responses(0, honest, values["flip_probability"], [k, k + 1][: honest - k]))
+        _, atoms = next(grid.responses(0, honest, flip, [k, k + 1][: honest - k]))
         measure = grid.measures([atoms], entry["window"], False)[0]
         bad.append(float(_least(grid, grid.power({1: measure}, entry["instances"]), delta)))
-    room = [2 * honest * (1 - one / max(bad)) for one in bad]
+    return [2 * (1 - one / max(bad)) for one in bad]
+
+
+def _cells(honest: int, most: int, room: Sequence[float]) -> list[int]:
+    """Return where at most so many cells of datasets begin, each below the chord of both ends, which are as bad."""
+    if honest <= most:
+        return [*range(honest)]
 
     def cells(width: float) -> list[int]:
         found, at = [], 0
         while at < honest:
             found.append(at)
-            at += max(1, int(width + room[0] + (room[1] - room[0]) * at / honest))
+            at += max(1, int(width + room[0] * honest + (room[1] - room[0]) * at))
         return found
 
     narrow, wide = 0.0, float(honest)

@@ -13,11 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 from dpverify.claims.records import protocol_of, record_of
 from dpverify.digits import rounded_up
-from dpverify.guarantee import Budget, BudgetLike, Interval, Number, ThreatModel
+from dpverify.guarantee import Adjacency, Budget, BudgetLike, Interval, Number, ThreatModel
 from dpverify.planning.answers import within_limits
 from dpverify.planning.schedules.result import ScheduleResult, account_schedule
 from dpverify.planning.schedules.schedule import Day, Schedule, days_of
@@ -29,8 +29,9 @@ from protocols.validation import check_choice, check_integer
 
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]
 
-_VERSION = 2
-"""Of what is written; version 1, of dpverify 0.2.0, called the instances of a run its count, and is read, too."""
+_VERSION = 3
+"""Of what is written. Version 1, of dpverify 0.2.0, called the instances of a run its count; in 1 and 2 one user's
+input is replaced. Both are read, too."""
 _OF_RUNS = ("instances", "honest")
 """What is written of a day beside its protocol."""
 _MOST_RUNS = 2**20
@@ -57,6 +58,8 @@ class Spent(Drawn):
         In how many runs the same user takes part at most; None for all.
     threat_model : ThreatModel or None
         Whose view is accounted; None before the first run where the ledger leaves it to that.
+    adjacency : Adjacency
+        Which datasets are neighbours.
     head : str
         The hash of the last line and all before it: note it elsewhere to see that none was removed.
     account : ScheduleResult or None
@@ -66,13 +69,14 @@ class Spent(Drawn):
     table_by: ClassVar[str] = "dpverify.report.plans.spending:spent_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.spending:spent_bars"
     rows_by: ClassVar[str] = "days"
-    plain_as: ClassVar[str] = "budget epsilon runs at_most threat_model days=_rows head"
+    plain_as: ClassVar[str] = "budget epsilon runs at_most threat_model adjacency days=_rows head"
 
     budget: Budget
     epsilon: Interval
     days: tuple[tuple[str, Day], ...]
     at_most: int | None
     threat_model: ThreatModel | None
+    adjacency: Adjacency
     head: str
     account: ScheduleResult | None
 
@@ -121,6 +125,7 @@ class PrivacyLedger:
         *,
         at_most: int | None = None,
         threat_model: ThreatModel | str | None = None,
+        adjacency: Adjacency | str = Adjacency.REPLACE_ONE,
     ) -> PrivacyLedger:
         """Make a ledger.
 
@@ -134,6 +139,8 @@ class PrivacyLedger:
             In how many runs the same user takes part at most; in all when omitted.
         threat_model : ThreatModel or str, optional
             Whose view is accounted; the first that all protocols are accounted for when omitted.
+        adjacency : Adjacency or str
+            Which datasets are neighbours: other than replace-one for a ledger of nothing but a curator's steps.
 
         Raises
         ------
@@ -150,6 +157,7 @@ class PrivacyLedger:
             "threat_model": None
             if threat_model is None
             else check_choice("threat_model", threat_model, tuple(ThreatModel)).value,
+            "adjacency": check_choice("adjacency", adjacency, Adjacency).value,
         }
         with lines.locked(made.path):
             lines.create(made.path, record)
@@ -165,7 +173,7 @@ class PrivacyLedger:
         Parameters
         ----------
         protocol : object
-            The protocol, as for `account`.
+            The protocol, as for `account`, a step of a trusted curator, or an event of dp-accounting.
         instances : int
             How many runs of it, at least 1.
         honest : number, optional
@@ -205,10 +213,10 @@ class PrivacyLedger:
         Lines.read(self.path)  # no lock is left where there is no ledger
         with lines.locked(self.path):
             known = Lines.read(self.path)
-            budget, at_most, adversary, days = _contents(self.path, known)
-            found = _account(budget, [*(day for _, day in days), *new], at_most, adversary)
+            budget, of, days = _contents(self.path, known)
+            found = _account(budget, [*(day for _, day in days), *new], of)
             if not found.epsilon.upper <= budget.epsilon:
-                before = _account(budget, [day for _, day in days], at_most, adversary).epsilon.upper if days else 0.0
+                before = _account(budget, [day for _, day in days], of).epsilon.upper if days else 0.0
                 asked = " and ".join(f"{day.instances} of {record_of(day.protocol)['protocol']}" for day in new)
                 raise BudgetExceededError(
                     f"{asked} would exceed the budget {budget}: epsilon would be up to "
@@ -224,14 +232,14 @@ class PrivacyLedger:
         protocol : object
             The protocol, as for `account`.
         """
-        budget, at_most, adversary, days = _contents(self.path, Lines.read(self.path))
+        budget, of, days = _contents(self.path, Lines.read(self.path))
         spent = [day for _, day in days]
 
         def fits(instances: int) -> bool:
-            days = [*spent, Day(protocol, instances)]
-            found = _account(budget, days, at_most, adversary, quick=True).epsilon
+            days = [*spent, *days_of([(protocol, instances)])]
+            found = _account(budget, days, of, quick=True).epsilon
             if budget.epsilon in found:  # a narrower interval decides; elsewhere it would say the same
-                found = _account(budget, days, at_most, adversary).epsilon
+                found = _account(budget, days, of).epsilon
             return found.upper <= budget.epsilon
 
         return largest_integer(fits, 1, 0, _MOST_RUNS + 1)
@@ -250,12 +258,12 @@ class PrivacyLedger:
             return lines.repair(self.path)
 
     def _spent(self, known: Lines, found: ScheduleResult | None = None) -> Spent:
-        budget, at_most, adversary, days = _contents(self.path, known)
+        budget, of, days = _contents(self.path, known)
         if days and found is None:
-            found = _account(budget, [day for _, day in days], at_most, adversary)
+            found = _account(budget, [day for _, day in days], of)
         epsilon = Interval(0.0, 0.0) if found is None else found.epsilon
-        adversary = adversary if found is None else found.guarantee.threat_model
-        return Spent(budget, epsilon, days, at_most, adversary, known.head, found)
+        adversary = of.threat_model if found is None else found.guarantee.threat_model
+        return Spent(budget, epsilon, days, of.at_most, adversary, of.adjacency, known.head, found)
 
 
 def _runs_of(day: Day) -> dict[str, int]:
@@ -272,25 +280,33 @@ def _checked_label(label: str) -> str:
     return label
 
 
-def _account(
-    budget: Budget, days: list[Day], at_most: int | None, adversary: ThreatModel | None, *, quick: bool = False
-) -> ScheduleResult:
+class _Of(NamedTuple):
+    """What the budget is of."""
+
+    at_most: int | None
+    threat_model: ThreatModel | None
+    adjacency: Adjacency
+
+
+def _account(budget: Budget, days: list[Day], of: _Of, *, quick: bool = False) -> ScheduleResult:
     runs = sum(day.instances for day in days)
-    schedule = Schedule(days, None if at_most is None else min(at_most, runs), adversary)
+    at_most = None if of.at_most is None else min(of.at_most, runs)
+    schedule = Schedule(days, at_most, of.threat_model, adjacency=of.adjacency)
     with within_limits("the ledger"):
         # Between two floats the smaller delta: what is spent there is no less.
         return account_schedule(schedule, delta=budget.delta, relative_width=1e-4, quick=quick)
 
 
-def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel | None, tuple[tuple[str, Day], ...]]:
+def _contents(path: Path, known: Lines) -> tuple[Budget, _Of, tuple[tuple[str, Day], ...]]:
     """Return what the records of a ledger say."""
     first, *rest = known.records
     try:
-        if first["kind"] != "budget" or first["version"] not in (1, _VERSION):
+        if first["kind"] != "budget" or first["version"] not in (1, 2, _VERSION):
             raise ValueError
         budget = Budget(Fraction(first["epsilon"]), Fraction(first["delta"]))
         at_most = None if first["at_most"] is None else check_integer("at_most", first["at_most"], low=1)
         adversary = None if first["threat_model"] is None else ThreatModel(first["threat_model"])
+        adjacency = Adjacency(first["adjacency"]) if first["version"] == _VERSION else Adjacency.REPLACE_ONE
         days = []
         for record in rest:
             if record["kind"] != "spend":
@@ -303,4 +319,4 @@ def _contents(path: Path, known: Lines) -> tuple[Budget, int | None, ThreatModel
         raise DamagedFileError(
             f"path={str(path)!r} is no ledger of this version of dpverify{f': {error}' if str(error) else '.'}"
         ) from error
-    return budget, at_most, adversary, tuple(days)
+    return budget, _Of(at_most, adversary, adjacency), tuple(days)

@@ -6,24 +6,49 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols import exact_draws
+from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
+from protocols.exact_draws import Entropy, bernoulli, system_entropy
 from protocols.lsq.linear import LinearMap
 from protocols.shuffler import UserMessages, shuffle
 from protocols.sums.base import at_random
-from protocols.validation import check_generator, check_participants, check_present, check_ranges, check_vectors
+from protocols.validation import (
+    check_generator,
+    check_integer,
+    check_participants,
+    check_present,
+    check_ranges,
+    check_vectors,
+)
 
-__all__ = ["UnaryVectorSum"]
+__all__ = ["ClientCaps", "UnaryVectorSum"]
 
 _BLOCK_ENTRIES = 2**20
 _LONGEST = 1.0 + 1e-3
 """Half-precision embeddings are off by 5e-4; what exceeds 1 is scaled down."""
 _SHRUNK = 1.0 - 1e-12
 """So that no rounding leaves a vector longer than it may be."""
+
+
+class ClientCaps(NamedTuple):
+    """What a client keeps to, so that a shuffler may cap her messages: `dpverify.claims.attacks.caps.vector_caps`.
+
+    Parameters
+    ----------
+    noise_per_count, noise : int
+        The most messages of noise of one count and in all: it is drawn again until it has no more.
+    largest_l1 : float
+        The largest sum of the sizes of her scaled coordinates: a vector with a larger one is shrunk.
+    """
+
+    noise_per_count: int
+    noise: int
+    largest_l1: float
 
 
 @dataclass(frozen=True)
@@ -128,6 +153,48 @@ class UnaryVectorSum:
         return UserMessages(
             np.repeat(np.stack([coordinates, signs], axis=1), number, axis=0), np.repeat(senders, number)
         )
+
+    def report(
+        self, vector: ArrayLike, entropy: Entropy | None = None, *, caps: ClientCaps | None = None
+    ) -> list[tuple[int, int]]:
+        """Return the messages of a real client, (coordinate, sign), drawn exactly and in order of their coordinates.
+
+        Parameters
+        ----------
+        vector : array_like, shape (dimension,)
+            Of norm at most 1. Scaled and rotated in floating point, which may change it by its last digits; what comes
+            of it is rounded with exactly the right chances.
+        entropy : Entropy, optional
+            The operating system's when omitted; anything else is for tests.
+        caps : ClientCaps, optional
+            What the shuffler caps, where it does.
+
+        Raises
+        ------
+        ValueError
+            For a vector of another shape, or longer than 1.
+        """
+        drawn_from = system_entropy() if entropy is None else entropy
+        place = self.scaled(np.asarray(vector)[np.newaxis])[0]
+        if caps is not None:
+            check_integer("caps.noise_per_count", caps.noise_per_count, low=0)
+            check_integer("caps.noise", caps.noise, low=0)
+            place = place * min(_SHRUNK * caps.largest_l1 / max(float(np.abs(place).sum()), 1e-300), 1.0)
+        counts = self._exact_noise(drawn_from)
+        while caps is not None and (max(counts) > caps.noise_per_count or sum(counts) > caps.noise):
+            counts = self._exact_noise(drawn_from)
+        for j, value in enumerate(map(float, place)):
+            size = Fraction(abs(value))
+            counts[2 * j + (value < 0.0)] += math.floor(size) + bernoulli(size % 1, drawn_from)
+        return [(k // 2, k % 2) for k, count in enumerate(counts) for _ in range(count)]
+
+    def _exact_noise(self, entropy: Entropy) -> list[int]:
+        noise = self.noise
+        if isinstance(noise, NegativeBinomial):
+            shape, p = Fraction(noise.shape) / self.users, Fraction(noise.p)
+            return [exact_draws.negative_binomial(shape, p, entropy) for _ in range(2 * self.dimension)]
+        mean = Fraction(noise.noise_mean) / self.users
+        return [exact_draws.poisson(mean, entropy) for _ in range(2 * self.dimension)]
 
     def view(self, symbols: ArrayLike) -> NDArray[np.int64]:
         """Return how often each (coordinate, sign) occurs in the messages, shape (dimension, 2)."""

@@ -19,6 +19,7 @@ from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult, Verdict
 from protocols.bitsum import RandomizedResponse
+from protocols.user_level.central_selection import ExponentialSelection
 from protocols.vector_sum import VectorSum
 
 CLAIM = Budget("0.6", 0)
@@ -180,6 +181,14 @@ def test_the_power_of_a_loss_is_against_one_that_varies_less(monkeypatch: pytest
     assert trials == 4000
 
 
+def test_a_loss_that_is_nearly_always_the_same_is_decided_by_how_often_another_comes() -> None:
+    # No number of trials that one would ask for tells its standard deviation to a tenth.
+    report = audit_protocol(ExponentialSelection(users=7, candidates=3, epsilon=2.2), (2.2, 0), trials=20_000)
+    assert report.verdict is Verdict.CONSISTENT, report.statement
+    (fault,) = (each.fault for each in report.results if each.fault.startswith("another loss than the likeliest"))
+    assert 0.2 < float(fault.split()[6]) < 0.4  # of 36 other ones in 20,000 twice as many more
+
+
 def test_a_view_whose_law_is_known_is_tested_in_place_of_its_columns() -> None:
     points = [[0, 0], [0, 1], [1, 0], [1, 1]]
     both = [DiscreteLaw.of(points, pmf) for pmf in ([0.4, 0.1, 0.1, 0.4], [0.25, 0.25, 0.25, 0.25])]
@@ -222,7 +231,7 @@ def _rounded_anyhow(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray
 @pytest.mark.parametrize("claim", [None, (3, "1e-2")])
 @pytest.mark.parametrize("run", [_summed, _told_by_digits, _rounded_anyhow])
 def test_the_lowest_digits_of_an_estimate_are_held_against_the_claim(run: Any, claim: Any) -> None:
-    report = audit_protocol(SUMS, claim, implementation=run, trials=2_000, seed=3)
+    report = audit_protocol(SUMS, claim, implementation=run, trials=500, seed=3)
     faulty = run is _told_by_digits
     assert [result.check for result in report.violations] == ["lowest digits"] * faulty
 

@@ -80,12 +80,15 @@ def false_claims(number: int, seed: int) -> Iterator[dict[str, Any]]:
     while made < number:
         kind, own, pairs = _setting(draw)
         instances = 1 if kind == "histogram" or len(pairs[0][0]) > 300 else draw.choice([1, 2, 2])
+        adaptive = instances == 2 and draw.random() < 0.7  # the second pair may depend on what was seen
+        some = draw.sample(pairs, min(4, len(pairs)))
         if instances == 2:
-            some = draw.sample(pairs, min(4, len(pairs)))
             pairs = [brute.together(*mix) for mix in itertools.combinations_with_replacement(some, 2)]
         for _ in range(min(20, number - made)):
             epsilon = round(draw.choice([draw.uniform(0.01, 1.5), 10 ** draw.uniform(-6, 0)]), 9)
             truth = max(brute.divergence(pair, epsilon) for pair in pairs)
+            if adaptive:
+                truth = max(truth, *(brute.chosen(pair, some, epsilon) for pair in some))
             if truth < 1e-6:
                 continue
             delta = truth * (1 - 10 ** draw.uniform(-7, -0.5))
@@ -94,14 +97,15 @@ def false_claims(number: int, seed: int) -> Iterator[dict[str, Any]]:
             low, high = sorted(draw.sample(range(-reach, reach + 2), 2))
             entry = {"protocol": kind, "instances": instances, **own}
             entry["window"] = draw.choice([[-reach, reach], [low, high]])
-            entry["cuts"] = [1] if instances == 2 and draw.random() < 0.5 else []
+            entry["cuts"] = [1] if instances == 2 and not adaptive else []
+            entries = [entry | {"instances": 1}] * 2 if adaptive and draw.random() < 0.7 else [entry]
             low, high = sorted(draw.sample(range(-2 * reach, 2 * reach + 2), 2))
             bits = draw.choice([32, 40, 64, 100])
             yield {
                 "format": checker.FORMAT,
                 "epsilon": repr(epsilon) if epsilon > 1e-4 else f"{epsilon:.9f}",
                 "delta": repr(delta),
-                "together": [entry],
+                "together": entries,
                 "bits": bits,
                 "grid": grid,
                 "tail": draw.randint(16, bits),

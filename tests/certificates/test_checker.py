@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import json
 import math
@@ -126,15 +127,37 @@ def divergence(pair: Pair, epsilon: float) -> float:
     return float(np.maximum(pair[0] - math.exp(epsilon) * pair[1], 0.0).sum())
 
 
-def given(name: str, instances: int, epsilon: float, delta: float, cuts: list[int]) -> dict[str, Any]:
+@functools.cache
+def worst_mix(name: str) -> tuple[int, float]:
+    """Return in how many instances a case is claimed, and the largest divergence of its mixes at .7."""
+    pairs = CASES[name][1]
+    # A user's bit is one of a histogram's two counts: four factors would be too many to list.
+    if name == "histogram" or len(pairs[0][0]) > 1000:
+        return 1, max(divergence(pair, 0.7) for pair in pairs)
+    mixes = itertools.combinations_with_replacement(pairs, 2)
+    return 2, max(divergence(together(*mix), 0.7) for mix in mixes)
+
+
+def chosen(first: Pair, then: list[Pair], epsilon: float = 0.7) -> float:
+    """Return the divergence of one pair, and then of whichever is worst after what the first one shows."""
+    found = 0.0
+    for p, q in zip(*first, strict=True):
+        parts = (np.maximum(p * pair[0] - math.exp(epsilon) * q * pair[1], 0.0).sum() for pair in then)
+        found += max(float(part) for part in parts)
+    return found
+
+
+def given(
+    name: str, instances: int, epsilon: float, delta: float, cuts: list[int], *, grid: int = 10
+) -> dict[str, Any]:
     entry = {
         "protocol": name.partition(",")[0],
         "instances": instances,
         **CASES[name][0],
-        "window": [-6000, 6000],
+        "window": [-6 << grid, 6 << grid],
         "cuts": cuts,
     }
-    sizes = {"bits": 100, "grid": 10, "tail": 60, "window": [-9000, 9000]}
+    sizes = {"bits": 100, "grid": grid, "tail": 60, "window": [-9 << grid, 9 << grid]}
     return {"format": checker.FORMAT, "epsilon": repr(epsilon), "delta": repr(delta), "together": [entry], **sizes}
 
 
@@ -149,10 +172,7 @@ def accepted(certificate: Any) -> bool:
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_accepted_is_true_for_every_mix_and_hardly_more_is_refused(name: str) -> None:
     pairs, epsilon = CASES[name][1], 0.7
-    # A user's bit is one of a histogram's two counts: four factors would be too many to list.
-    instances = 1 if name == "histogram" or len(pairs[0][0]) > 1000 else 2
-    mixes = itertools.combinations_with_replacement(pairs, instances)
-    worst = max(divergence(mix[0] if instances == 1 else together(*mix), epsilon) for mix in mixes)
+    instances, worst = worst_mix(name)
     cuts = [1] if instances == 2 else []
     assert not accepted(given(name, instances, epsilon, 0.9995 * worst, cuts))
     room = 1.003 if instances == 1 or len(pairs) == 1 else 1.2  # one of two instances is of the supremum of all
@@ -189,9 +209,9 @@ def test_coarse_numbers_may_refuse_and_never_accept_what_is_false() -> None:
 def test_different_protocols_on_the_same_users_add_up() -> None:
     certificate = given("poisson", 1, 0.7, 1.0, [])
     certificate["together"] += given("nb", 1, 0.7, 1.0, [])["together"]
-    worst = max(divergence(together(one, other), 0.7) for one in CASES["poisson"][1] for other in CASES["nb"][1])
+    worst = max(chosen(one, CASES["nb"][1]) for one in CASES["poisson"][1])
     assert not accepted(certificate | {"delta": repr(0.9995 * worst)})
-    assert accepted(certificate | {"delta": repr(1.1 * worst)})
+    assert accepted(certificate | {"delta": repr(1.003 * worst)})  # the second direction may depend on what was seen
 
 
 NO_DECIMALS = ("0", "1", "-1", "1e", "nan", "", "1e9999", "\u0661", 0.5, 1, None)
@@ -293,6 +313,8 @@ def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> Non
 def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
     certificate = json.loads((Path(__file__).parents[2] / f"docs/certificates/{name}.json").read_text())
     assert checker.checked(certificate).startswith("Accepted: ")
+    if name != "readme":
+        return  # one refusal is enough, as a check takes seconds
     with pytest.raises(checker.Refused):
         checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})
 

@@ -17,7 +17,12 @@ from protocols.lsq import Identity
 from tests.refusals import refused
 from tests.test_startup import imported
 
-KINDS = {Group.BITSUMS: BitsumClaims, Group.KERNELS: LSQClaims, Group.MECHANISMS: MechanismClaims}
+KINDS = {
+    Group.BITSUMS: BitsumClaims,
+    Group.KERNELS: LSQClaims,
+    Group.MECHANISMS: MechanismClaims,
+    Group.STEPS: MechanismClaims,
+}
 
 
 @pytest.fixture

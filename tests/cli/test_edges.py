@@ -137,7 +137,10 @@ def judge(words: tuple[str, ...], status: int, out: str, err: str) -> None:
 
 
 @pytest.mark.parametrize("words", random.Random(8).sample(grid(), CASES) + SPLIT, ids=" ".join)
-def test_an_answer_or_one_sentence(words: tuple[str, ...], capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_answer_or_one_sentence(
+    words: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)  # some options name files to write
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         status = cli.main(words)

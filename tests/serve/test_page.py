@@ -24,7 +24,6 @@ DONE = "#results[aria-busy=false]"
 @pytest.fixture
 def shown(browser: Browser, server: Served) -> Iterator[Opened]:
     with opened(browser, server.url + QUICK) as found:
-        found.page.set_default_timeout(120_000)  # no test fails for the machine's speed
         found.page.wait_for_selector(DONE)
         yield found
         assert found.complaints == []

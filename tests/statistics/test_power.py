@@ -8,7 +8,14 @@ from scipy import stats
 
 from dpverify.statistics.bounds.claim_test import claim_p_value
 from dpverify.statistics.bounds.intervals import lower_limit
-from dpverify.statistics.power import event_power, faulty_event, g_test_power, smallest_detectable_epsilon, trials_for
+from dpverify.statistics.power import (
+    event_power,
+    faulty_event,
+    g_test_power,
+    least_other,
+    smallest_detectable_epsilon,
+    trials_for,
+)
 from tests.refusals import refused
 
 
@@ -67,6 +74,21 @@ def test_g_test_power_at_the_ends() -> None:
     assert g_test_power([0.5, 0.5], [0.5, 0.5], 100, 0.01) == 0.01
     assert g_test_power([0.5, 0.5, 0.0], [0.5, 0.4, 0.1], 10, 0.01) == pytest.approx(1 - 0.9**10)
     assert g_test_power([0.5, 0.5], [0.1, 0.9], 10_000, 0.01) == pytest.approx(1.0)
+
+
+def test_the_least_share_of_others_is_seen_and_half_of_it_is_not() -> None:
+    null, trials, level = np.array([0.999, 6e-4, 4e-4]), 20_000, 1e-3
+    least = least_other(null, trials, level, 0.95)
+    assert least is not None
+    others, rng = np.array([0.0, 0.6, 0.4]), np.random.default_rng(2)
+    critical = stats.chi2.isf(level, 2)
+    for share, low, high in ((least, 0.95, 0.99), (least / 2.0, 0.0, 0.5)):
+        counts = rng.multinomial(trials, (1.0 - share) * null + share * others, 2_000)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            parts = np.where(counts > 0, counts * np.log(counts / (trials * null)), 0.0)
+        assert low <= np.mean(2.0 * parts.sum(axis=1) > critical) <= high
+    assert least_other([1.0], trials, level, 0.95) is None
+    assert least_other([0.5, 0.5], 2, level, 0.95) is None
 
 
 def test_bad_input() -> None:

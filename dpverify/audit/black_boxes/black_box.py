@@ -22,7 +22,6 @@ from dpverify.audit.limits import ELSEWHERE, Limits, Look
 from dpverify.audit.options import AuditKeywords, AuditOptions
 from dpverify.audit.outcome import stated
 from dpverify.audit.results import POWER
-from dpverify.audit.running.calls import COMPARED
 from dpverify.audit.running.outputs import Raising, RowTarget, Samplers
 from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import Runnable, Target, target_of
@@ -75,8 +74,8 @@ def audit_mechanism(
         What is claimed for every pair; None only measures. A `GaussianDP`, `ConcentratedDP`, `RenyiDP` or
         `TradeOffCurve` is tested at all of its (epsilon, delta), at no further price, and a pass is told in its unit.
     inputs : (array_like, array_like) or sequence of InputPair
-        Omitted with two samplers. Two neighbouring inputs, of any shape, or pairs to search, for instance of
-        `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
+        Omitted with two samplers. Two neighbouring inputs that differ, of any shape, or pairs to search, for instance
+        of `dpverify.audit.black_boxes.neighbours.neighbouring_inputs`. All pairs share the error probability.
     delta : float
         In [0, 1), at which epsilon is measured where no (epsilon, delta) is claimed.
     resolution : float, optional
@@ -313,8 +312,8 @@ def _limits(
         missing.append(f"outcomes rarer than {least:.2g}")
     if not any(result.check.startswith("repeated") for result in calls):
         missing.append("whether outputs are repeated: they are equal too often anyway")
-    if how.trials > COMPARED:
-        missing.append(f"what the calls after the first {COMPARED:,} on an input tell of each other")
+    if how.trials > looks.compared:
+        missing.append(f"what the calls after the first {looks.compared:,} on an input tell of each other")
     if resolution is not None:
         missing.append(f"what rounding to multiples of {resolution:g} hides, such as the lowest bits of floats")
     return Limits(tuple(tested), tuple(missing))

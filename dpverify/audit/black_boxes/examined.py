@@ -125,6 +125,8 @@ class Examination:
         multiplied by it.
     most_held : int
         Of so many outputs at most scores are learned, and on as many events chosen.
+    held : int, optional
+        Of so many instead.
     """
 
     _share = 1.0
@@ -143,8 +145,9 @@ class Examination:
         check: str,
         looks: int = 1,
         most_held: int = MOST_HELD,
+        held: int | None = None,
     ) -> None:
-        self._all, self._most_held = trials, most_held
+        self._all, self._most_held, self._given = trials, most_held, held
         self._claim, self._level, self._upper, self._detect = (epsilon, delta), level, upper, detect
         self._looks = looks
         self._seed, self._check = seed, check
@@ -157,7 +160,7 @@ class Examination:
         start = 0
         if self._counts is None:
             if not self._kept:
-                self._held = held_out(self._all, first.shape[1], self._most_held)
+                self._held = self._given or held_out(self._all, first.shape[1], self._most_held)
                 self._trials = self._all - 2 * self._held
                 self._kept = [np.empty((2 * self._held, first.shape[1])) for _ in range(2)]
             start = min(2 * self._held - self._seen, len(first))

@@ -4,6 +4,10 @@ Each of several looks has its even share of the level, and numbers of outputs th
 them together, whenever one stops, the level holds by a union bound. A pass stands once outcomes rare enough would have
 shown, or the time is over: of a mechanism with slack a few thousand outputs would pass, and tell nothing of a leak in a
 thousand.
+
+Where time is left for a part of the next look only, it is shorter, and the last. Its number is decided before any of
+its outputs is drawn, and it holds the claim against these alone: given all that came before, their counts are binomial.
+What compares outputs of all looks, of numbers fixed beforehand, stays what it was.
 """
 
 from __future__ import annotations
@@ -36,6 +40,8 @@ _GROWTH = 4
 """Of the outputs that a look has, those before it teach and choose, as of any fixed number; the others test."""
 GROWING = tuple(5_000 * _GROWTH**look for look in range(7))
 """Outputs on each input at each look where their number is not given: up to 20 million."""
+_SHARES = (4, 3, 2)
+"""So many quarters of its outputs a look may have, if time is left for no more; fewer tell hardly more than before."""
 _STREAM = 2**35
 """Where the generators of other packages' tests begin, behind those of any dataset."""
 _CLAIM_SHARE = 0.75
@@ -79,7 +85,8 @@ class Looks:
         sizes: Sequence[int],
     ) -> None:
         self.pairs, self._places, self._claimed, self._delta = pairs, places, claimed, delta
-        self._how, self._sizes, self._look, self._seen = how, sizes, 0, 0
+        self._how, self._sizes, self._look, self._seen = how, list(sizes), 0, 0
+        self._short = False
         self._began = time.monotonic()
         self._drawing = 0.0
         self._spent: list[tuple[float, float]] = []
@@ -122,25 +129,34 @@ class Looks:
     def stands(self, verdict: Verdict) -> bool:
         """Return whether this is the last look, which came to a verdict: none is left, or none that would end in time.
 
-        A violation stands, and a pass that sees as rare outcomes as it should, or all that are kept for these.
+        A violation stands, and a pass that sees as rare outcomes as it should, or all that are kept for these. A next
+        look that would not end in time is made as short as it must be.
         """
         rarest = _RAREST + 2.0 * min(delta for _, delta in points_of(self._claimed, self._delta))
         passes = verdict is Verdict.CONSISTENT and (self._rare.full or self.rarest <= rarest)
-        if passes or verdict is Verdict.VIOLATES or self._look + 1 == self.looks:
+        if passes or verdict is Verdict.VIOLATES or self._short or self._look + 1 == self.looks:
             return True
         now = time.monotonic() - self._began
         self._spent.append((self._drawing, now - self._drawing))
-        return now + self._forecast() > self._how.seconds
+        whole = self._sizes[self._look + 1]
+        # A short look sees no rarer outcomes: for these a pass waits.
+        for share in _SHARES if verdict is Verdict.UNDECIDED else _SHARES[:1]:
+            size = whole * share // _SHARES[0]
+            if now + self._forecast(size) <= self._how.seconds:
+                self._sizes[self._look + 1], self._short = size, size < whole
+                return False
+        return True
 
-    def _forecast(self) -> float:
-        """Return how many seconds the next look would take.
+    def _forecast(self, size: int) -> float:
+        """Return how many seconds the next look would take, with so many outputs on each input.
 
         Drawing takes as long for each output; all else, much of which does not depend on their number, as much longer
         than this time as this time than the time before.
         """
-        sizes, spent = np.diff(self._sizes, prepend=0), np.diff(self._spent, axis=0, prepend=0.0)
+        here, spent = self._look, np.diff(self._spent, axis=0, prepend=0.0)
+        sizes = np.diff([*self._sizes[: here + 1], size], prepend=0)
         (drawing, other), before = spent[-1], spent[-2:, 1]
-        here, grown = self._look, max(0.0, float(other - before[0]))
+        grown = max(0.0, float(other - before[0]))
         longer = (sizes[here + 1] - sizes[here]) / (sizes[here] - sizes[here - 1]) if here else 0.0
         return float(drawing * sizes[here + 1] / sizes[here] + other + longer * grown)
 
@@ -168,17 +184,22 @@ class Looks:
         """Begin a look: what teaches it are outputs before it, as many as are kept, and what tests it comes then."""
         self._look = look
         held = sum(map(len, self._kept[0]))
-        one, two = examinations(self._claimed, held + self.size - self._seen, self._delta)
+        self._trials = held + self.size - self._seen
+        # All outputs before a short look teach it: none may be tested again.
+        self._held = held // 2 if self._short else None
+        one, two = examinations(self._claimed, self._trials, self._delta)
         single, double = "privacy of the output", "dependence of calls: privacy of two in a row"
-        self._single = [one(**self._one, check=f"{single}, {pair.name}") for pair in self.pairs]
-        self._double = [two(**self._two, check=f"{double}, {pair.name}") for pair in self.pairs]
+        self._single = [one(**self._one, held=self._held, check=f"{single}, {pair.name}") for pair in self.pairs]
+        if not self._short:
+            self._double = [two(**self._two, check=f"{double}, {pair.name}") for pair in self.pairs]
         for outputs in zip(*self._kept, strict=True):
             self._examine(outputs)
 
     def _examine(self, outputs: Outputs) -> None:
         for (first, second), single, double in zip(self._places, self._single, self._double, strict=True):
             single.update(outputs[first], outputs[second])
-            double.update(outputs[first], outputs[second])
+            if not self._short:
+                double.update(outputs[first], outputs[second])
 
     def _update(self, outputs: Outputs) -> None:
         self.columns = outputs[0].shape[1]
@@ -189,6 +210,8 @@ class Looks:
                 kept.append(rows[:left].copy())
         self._seen += len(outputs[0])
         self._examine(outputs)
+        if self._short:
+            return
         for calls, rows in zip(self._calls, outputs, strict=True):
             calls.update(rows)
         if self._all is not None:
@@ -220,15 +243,20 @@ class Looks:
     @property
     def rarest(self) -> float:
         """About the least probability of an outcome of one input alone that this look finds; 1 where it finds none."""
-        held, level = held_out(self.size, self.columns), self._one["level"] / self.looks
-        learned = (least_sure(self.size, held, *at, level) for at in points_of(self._claimed, self._delta))
+        held, level = self._held or held_out(self._trials, self.columns), self._one["level"] / self.looks
+        learned = (least_sure(self._trials, held, *at, level) for at in points_of(self._claimed, self._delta))
         pooled = (float(one.details["least"]) for one in self.rare())
         return min((each for each in (*pooled, *learned) if each is not None), default=1.0)
+
+    @property
+    def compared(self) -> int:
+        """How many calls on each input have been compared with each other."""
+        return self._compared[0]
 
     def calls(self) -> list[AuditResult]:
         """Return the results of the tests of calls; of any more than are compared they are what they were."""
         compared = min(self._seen, COMPARED)
-        if self._compared[0] != compared:
+        if self._compared[0] != compared and not self._short:
             results = [result for one in self._calls for result in one.results(self._each / self.looks)]
             self._compared = compared, self._shared(results)
         return self._compared[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,12 @@ class InputPair:
     name : str
         As in a report.
     first, second : array_like
-        What the mechanism is given.
+        What the mechanism is given: two that differ.
+
+    Raises
+    ------
+    ValueError
+        If both are the same: an audit of these would say nothing, and pass.
     """
 
     name: str
@@ -33,6 +39,14 @@ class InputPair:
     def __post_init__(self) -> None:
         object.__setattr__(self, "first", np.asarray(self.first))
         object.__setattr__(self, "second", np.asarray(self.second))
+        if _same(self.first, self.second):
+            raise ValueError(f"inputs must differ, but both of {self.name!r} are {reprlib.repr(self.first.tolist())}.")
+
+
+def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
+    if first.dtype.hasobject or second.dtype.hasobject or first.dtype != second.dtype:
+        return first.shape == second.shape and repr(first.tolist()) == repr(second.tolist())
+    return first.shape == second.shape and first.tobytes() == second.tobytes()
 
 
 InputPairs = tuple[ArrayLike, ArrayLike] | Sequence[InputPair]

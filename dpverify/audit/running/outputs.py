@@ -36,6 +36,8 @@ _CHARACTERS, _LAST = 16, 8
 _MOST = 4096
 """Columns of an output; the hash tells what is beyond."""
 _EXACT = 2**53
+_NUMBERS = {float: "f", int: "iu", bool: "b"}
+"""The kinds of arrays that numpy makes of numbers of one type, unless some are too large."""
 
 
 def leaves_of(output: Any, resolution: float | None = None, nested: bool = False) -> tuple[bytes, list[float]]:
@@ -161,7 +163,8 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
         raise TypeError(f"{len(raw)} outputs came of {trials} runs")
     rows = np.zeros((trials, 1 + width))
     # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
-    at_once = isinstance(raw, np.ndarray) or len({_kind(output) for output in raw}) == 1
+    types = {float} if isinstance(raw, np.ndarray) else set(map(type, raw))
+    at_once = len(types) == 1 and (types <= _NUMBERS.keys() or len({_kind(output) for output in raw}) == 1)
     at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
     array = _plain(raw) if at_once else _table(raw, width)
     if array is not None and array.size == trials * width:
@@ -196,17 +199,20 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
     return rows
 
 
+def _array(numbers: Any, types: set[type]) -> NDArray[Any] | None:
+    """Return numbers as an array; None where they are of several types, or no array of their kind holds them."""
+    if len(types) == 1 and types <= _NUMBERS.keys():
+        with contextlib.suppress(OverflowError):
+            array = np.asarray(numbers)
+            return array if array.dtype.kind in _NUMBERS[next(iter(types))] else None
+    return None
+
+
 def _table(raw: Any, width: int) -> NDArray[Any] | None:
     """Return lists and tuples of as many numbers of one type as an array; None for anything else."""
     if not all(isinstance(output, (list, tuple)) and len(output) == width for output in raw):
         return None
-    kinds = set(map(type, itertools.chain.from_iterable(raw)))
-    if len(kinds) != 1 or not kinds <= {float, int, bool}:
-        return None
-    with contextlib.suppress(OverflowError):
-        array = np.asarray(raw)
-        return array if _held(array) else None
-    return None
+    return _array(raw, set(map(type, itertools.chain.from_iterable(raw))))
 
 
 def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:
@@ -230,9 +236,12 @@ def _plain(output: Any) -> NDArray[Any] | None:
     """Return outputs as an array of real numbers; None for what is none, or hides the kinds of its parts."""
     if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
         return None
-    nested = isinstance(output, (list, tuple)) and any(isinstance(part, (list, tuple)) for part in output)
-    if nested or (isinstance(output, (list, tuple)) and len({_kind(part) for part in output}) > 1):
-        return None
+    if isinstance(output, (list, tuple)):
+        types = set(map(type, output))
+        if types and types <= _NUMBERS.keys():
+            return _array(output, types)
+        if any(issubclass(part, (list, tuple)) for part in types) or len({_kind(part) for part in output}) > 1:
+            return None
     try:
         array = np.asarray(output)
     except (ValueError, OverflowError):

@@ -19,6 +19,8 @@ __all__ = ["ReadTarget", "Runnable", "Target", "TargetError", "happened", "targe
 
 _MOST_SHOWN = 300
 """Characters of another's error that a message shows."""
+_FIXED = frozenset({bool, int, float, str})
+"""Types of what no later call can change; `_kept` knows more, and takes as long as many a target."""
 _EXACT = 2**53
 """Up to here every integer is a float."""
 
@@ -135,7 +137,10 @@ class Target:
             if self.batch:
                 raw = function(inputs.copy(), rng, trials)
             else:
-                raw = [_kept(function(inputs.copy(), rng)) for _ in range(trials)]
+                raw = [
+                    output if type(output := function(inputs.copy(), rng)) in _FIXED else _kept(output)
+                    for _ in range(trials)
+                ]
         except KeyboardInterrupt:
             raise
         except BaseException as error:

@@ -53,8 +53,21 @@ class Implementation:
     name: str = "target"
 
     @classmethod
-    def given(cls, implementation: Implementation | Runnable, shape: tuple[int, ...]) -> Implementation:
-        """Return what was given, or of what returns outputs of a shape alone what can be watched of it."""
+    def given(
+        cls,
+        implementation: Any,
+        shape: tuple[int, ...],
+        reference: Any,
+        kind: type,
+        own: Callable[[Any], Implementation],
+    ) -> Implementation:
+        """Return what was given, or of what returns outputs of a shape alone what can be watched of it.
+
+        Of the reference, if nothing was given, and of any other protocol of its kind what `own` returns.
+        """
+        implementation = reference if implementation is None else implementation
+        if implementation is reference or isinstance(implementation, kind):
+            return own(implementation)
         if isinstance(implementation, Implementation):
             return implementation
         name = implementation if isinstance(implementation, str) else "target"
@@ -117,6 +130,10 @@ class Implementation:
         return cls(target, True, sent, functools.partial(_arrived, protocol, numbered, shuffler), repr(protocol))
 
 
+def _own(protocol: BitsumProtocol) -> Implementation:
+    return Implementation.of(protocol, aggregated=protocol.users > _WATCHED_USERS, watched=True)
+
+
 def _rows(protocol: BitsumProtocol, views: NDArray[Any]) -> NDArray[np.float64]:
     return np.concatenate([np.asarray(protocol.analyze(views))[..., np.newaxis], views], axis=-1)
 
@@ -172,7 +189,7 @@ def _arrived(
 def bitsum_subject(
     reference: BitsumProtocol,
     *,
-    implementation: Implementation | Runnable | None = None,
+    implementation: Implementation | BitsumProtocol | Runnable | None = None,
     fewer_users: bool = False,
 ) -> Subject:
     """Return an implementation as a subject: datasets without ones, with one, half and all, in mixed order.
@@ -181,14 +198,13 @@ def bitsum_subject(
     ----------
     reference : BitsumProtocol
         What is claimed to run: the protocol with its parameters, whose exact laws are known.
-    implementation : Implementation, Target, callable or str, optional
-        What does run: `function(bits, rng)` returns the estimate of the sum. `reference` itself when omitted.
+    implementation : Implementation, BitsumProtocol, Target, callable or str, optional
+        What does run: `function(bits, rng)` returns the estimate of the sum; of a protocol, such as a subclass of ours,
+        all messages are watched. `reference` itself when omitted.
     fewer_users : bool
         Whether it promises the same randomizer where fewer users take part than `reference.users`.
     """
-    if implementation is None:
-        implementation = Implementation.of(reference, aggregated=reference.users > _WATCHED_USERS, watched=True)
-    implementation = Implementation.given(implementation, ())
+    implementation = Implementation.given(implementation, (), reference, BitsumProtocol, _own)
     inputs = _inputs(reference.users, fewer_users)
     datasets = [
         Dataset(name, bits, *_laws(reference, int(bits.sum()), bits.size, implementation.counts))

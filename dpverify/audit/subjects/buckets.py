@@ -75,7 +75,9 @@ def _bucket(symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     return symbols[:, 1]
 
 
-def bucket_subject(reference: BucketSums, *, implementation: Implementation | Runnable | None = None) -> Subject:
+def bucket_subject(
+    reference: BucketSums, *, implementation: Implementation | BucketSums | Runnable | None = None
+) -> Subject:
     """Return an implementation as a subject: all users in one bucket or spread, each next to a user who moves.
 
     What is published and each bucket's number of messages are held against their laws, and buckets against each other.
@@ -85,7 +87,7 @@ def bucket_subject(reference: BucketSums, *, implementation: Implementation | Ru
     ----------
     reference : Histogram or Selection
         What is claimed to run.
-    implementation : Implementation, Target, callable or str, optional
+    implementation : Implementation, Histogram or Selection, Target, callable or str, optional
         What does run: `function(values, rng)` with a bucket for each user returns the estimated counts, shape
         (buckets,), or the selected bucket. With `Implementation(counts=True)`, a row of these and of the number of
         messages of each bucket; its messages are the buckets. `reference` itself when omitted.
@@ -97,9 +99,8 @@ def bucket_subject(reference: BucketSums, *, implementation: Implementation | Ru
     held = {name: np.bincount(values, minlength=reference.buckets) for name, values in inputs.items()}
     published = {name: claims.published_laws(reference, counts) for name, counts in held.items()}
     width = len(next(iter(published.values())))
-    if implementation is None:
-        implementation = own_buckets(reference)
-    implementation = Implementation.given(implementation, () if width == 1 else (width,))
+    shape = () if width == 1 else (width,)
+    implementation = Implementation.given(implementation, shape, reference, BucketSums, own_buckets)
     counted = implementation.counts
     datasets = [
         _dataset(name, values, published[name], claims.count_laws(reference, held[name]) if counted else ())

@@ -88,7 +88,9 @@ def _numbered(protocol: KernelDensityProtocol, symbols: NDArray[np.int64]) -> ND
 
 
 def density_subject(
-    reference: KernelDensityProtocol, *, implementation: Implementation | Runnable | None = None
+    reference: KernelDensityProtocol,
+    *,
+    implementation: Implementation | KernelDensityProtocol | Runnable | None = None,
 ) -> Subject:
     """Return a density estimator with its public features as a subject: views, the privacy of all, and errors.
 
@@ -100,7 +102,7 @@ def density_subject(
     ----------
     reference : KernelDensityProtocol
         What is claimed to run; few users, for the law at each number of ones is listed.
-    implementation : Implementation, Target, callable or str, optional
+    implementation : Implementation, KernelDensityProtocol, Target, callable or str, optional
         What does run: `function(points, rng)` returns `KernelDensity.published`, as a row of instances times Q
         numbers, of the estimator with **these** features. With `Implementation(counts=True)`, a row of that and of the
         number of messages of each (feature, symbol); its messages are `feature * symbols + place of the symbol`.
@@ -114,9 +116,8 @@ def density_subject(
     if not isinstance(reference, KernelDensityProtocol):
         raise TypeError(f"reference={reference!r} must be a KernelDensityProtocol.")
     check_integer("users", reference.users, low=1, high=_MOST_USERS)
-    if implementation is None:
-        implementation = own_density(reference)
-    implementation = Implementation.given(implementation, (reference.features.coordinates,))
+    shape = (reference.features.coordinates,)
+    implementation = Implementation.given(implementation, shape, reference, KernelDensityProtocol, own_density)
     places = places_of(reference.features.family)
     inputs = density_inputs(reference)
     laws = _Laws.of(reference, implementation.counts, inputs[_SPREAD], places[:_QUERIES])

@@ -69,14 +69,16 @@ def _numbered(protocol: VectorSum, symbols: NDArray[np.int64]) -> NDArray[np.int
     return np.asarray(symbols[:, 0] * (protocol.levels + 1) + symbols[:, 1])
 
 
-def vector_sum_subject(reference: VectorSum, *, implementation: Implementation | Runnable | None = None) -> Subject:
+def vector_sum_subject(
+    reference: VectorSum, *, implementation: Implementation | VectorSum | Runnable | None = None
+) -> Subject:
     """Return an implementation as a subject: users at 0, at 1 and between levels, each next to one who moves.
 
     Parameters
     ----------
     reference : VectorSum
         What is claimed to run.
-    implementation : Implementation, Target, callable or str, optional
+    implementation : Implementation, VectorSum, Target, callable or str, optional
         What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the estimated sum,
         shape (dimension,). With `Implementation(counts=True)`, a row of that and of the number of reports of each
         (coordinate, value), in this order; its messages are `coordinate * (levels + 1) + value`. `reference` itself
@@ -90,9 +92,8 @@ def vector_sum_subject(reference: VectorSum, *, implementation: Implementation |
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, VectorSumClaims):
         raise TypeError(f"reference={reference!r} must be a VectorSum.")
-    if implementation is None:
-        implementation = own_vector_sum(reference)
-    implementation = Implementation.given(implementation, (reference.dimension,))
+    shape = (reference.dimension,)
+    implementation = Implementation.given(implementation, shape, reference, VectorSum, own_vector_sum)
     looked_at = list(range(reference.dimension))
     if reference.dimension > _MOST_COORDINATES:
         looked_at = [*looked_at[: _MOST_COORDINATES - 1], looked_at[-1]]

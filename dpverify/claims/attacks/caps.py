@@ -15,12 +15,15 @@ does not depend on the inputs, and T = 1 - P(A). What is sent then has the law o
 - Of 3NB and Pure the mean is 0 before and after, as Z1 and Z2 are exchangeable. Given W = Z1 + Z2 messages of her own a
   user's noise Z1 - Z2 has the variance `W (W + 2a) / (2a + 1)`, `a = r/n` (Z1 is beta-binomial). It grows with W, and
   smaller W are the likelier given A: here too the cap never adds to the error.
+- Of a sum of vectors a user draws all her noise again until no count of it has more than b messages, and all together
+  no more than N. A is that of all users, its complement has at most the sum of what each has, and the rest is as above;
+  both counts of a coordinate lose the same mean, so that no estimate is biased.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +35,13 @@ from dpverify.laws.messages import MessagesLaw, Part
 from dpverify.search import least_integer
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
+from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.three_nb import ThreeNB
+from protocols.sums.vectors import ClientCaps, UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
-__all__ = ["MOST", "Cap", "capped", "least_cap"]
+__all__ = ["MOST", "Cap", "VectorCaps", "capped", "least_cap", "vector_caps"]
 
 MOST = 2**53
 """The largest cap that is asked about: above, numbers of messages are no floats."""
@@ -140,6 +145,79 @@ def least_cap(
             "messages."
         )
     return capped(protocol, least_integer(cheap, 0, most), instances=instances)
+
+
+@dataclass(frozen=True)
+class VectorCaps:
+    """At most so many messages of a user of a sum of vectors, and what that costs honest users.
+
+    Parameters
+    ----------
+    per_count : int
+        k, of one coordinate and sign.
+    messages : int
+        B, in all.
+    client : ClientCaps
+        What an honest user keeps to, so that she never has more: `UnaryVectorSum.report` takes it.
+    drawn_again : float
+        T, an upper bound.
+    delta : float
+        delta', an upper bound, where the uncapped protocol keeps the budget: at the same epsilon.
+    """
+
+    per_count: int
+    messages: int
+    client: ClientCaps
+    drawn_again: float
+    delta: float
+
+
+def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 1e-2) -> VectorCaps:
+    """Return caps for a sum of vectors that cost about a share of delta.
+
+    Parameters
+    ----------
+    protocol : UnaryVectorSum
+        The protocol.
+    budget : Budget or (epsilon, delta)
+        What it keeps without caps; delta must be positive.
+    share : float
+        In (0, 1]: half of it pays for each of both caps. Tails below 1e-18 are not resolved: of many users and
+        coordinates a small share has no caps.
+
+    Returns
+    -------
+    VectorCaps
+        With room for all but one in 10^8 of the rotated unit vectors, about.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+    InfeasibleBudgetError
+        If no cap is proved to cost so little.
+    """
+    budget, d, s = Budget.of(budget), protocol.dimension, protocol.scale
+    check_real("share", share, low=0.0, low_open=True, high=1.0)
+    noise = protocol.noise
+    together: SingleNoise = (
+        replace(noise, shape=noise.shape * 2 * d)
+        if isinstance(noise, NegativeBinomial)
+        else Poisson(noise.users, noise.noise_mean * 2 * d)
+    )
+    count = least_cap(noise, budget, instances=2 * d, share=share / 2.0)
+    whole = least_cap(together, budget, share=share / 2.0)
+    # A normal approximation of sum |v_j|, six deviations: what is larger is shrunk, so that nothing rests on it.
+    room = min(s * math.sqrt(2.0 * d / math.pi) + 6.0 * s * math.sqrt(1.0 - 2.0 / math.pi), s * math.sqrt(d))
+    own = math.floor(room) + d
+    again = min((count.drawn_again + whole.drawn_again) * (1.0 + 1e-15), 1.0)
+    return VectorCaps(
+        math.floor(protocol.largest) + count.messages,  # what is rounded up, and her noise
+        own + whole.messages - 1,
+        ClientCaps(count.messages - 1, whole.messages - 1, room),
+        again,
+        _delta(budget, again),
+    )
 
 
 def _noise(protocol: BitsumProtocol) -> tuple[Part, ...]:

@@ -23,6 +23,7 @@ from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
 from protocols.sums.base import SumProtocol
 from protocols.sums.split_and_mix import SplitAndMix
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer
 from protocols.vector_sum import VectorSum
 
@@ -47,18 +48,26 @@ class Manipulation(Plain):
     upper: float
 
 
-def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Manipulation:
+def manipulation(
+    protocol: object, malicious: int, cap: int | None = None, *, per_count: int | None = None
+) -> Manipulation:
     """Return how far some users can move one estimate: of a sum, of a bucket's count, of a sum's coordinate.
+
+    Of a `UnaryVectorSum` it is the norm by which the estimate of the sum of vectors moves; an honest user's is at most
+    1, and her noise's.
 
     Parameters
     ----------
-    protocol : BitsumProtocol, SumProtocol, BucketSums or VectorSum
+    protocol : BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum
         The protocol. For `KernelDensityProtocol` see `density_manipulation`.
     malicious : int
         m, from 0 to n.
     cap : int, optional
         B, from 1 to 2^53: the shuffler passes on at most so many messages of a user, in one instance (of a histogram:
         in all buckets together). Without it there is no bound where the noise has none.
+    per_count : int, optional
+        k, of a `UnaryVectorSum` only: at most so many of these with the same coordinate and sign. A shuffler that sees
+        no messages cannot tell: who counts must be trusted with it, or each user proves it.
 
     Returns
     -------
@@ -86,6 +95,11 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
     """
     if cap is not None:
         check_integer("cap", cap, low=1, high=MOST)
+    if isinstance(protocol, UnaryVectorSum):
+        check_integer("malicious", malicious, low=0, high=protocol.users)
+        return _times(malicious, 0.0, _of_vectors(protocol, cap, per_count))
+    if per_count is not None:
+        raise TypeError(f"per_count={per_count!r} must be omitted but for a UnaryVectorSum.")
     if isinstance(protocol, BitsumProtocol):
         check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_bitsum(protocol, cap))
@@ -101,7 +115,9 @@ def manipulation(protocol: object, malicious: int, cap: int | None = None) -> Ma
             # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
             return _times(min(malicious, 1), 1.0 - protocol.modulus, protocol.modulus - 1.0, malicious)
         return _times(malicious, *_over_messages(np.ones(1), math.inf, cap))
-    raise TypeError(f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums or VectorSum.")
+    raise TypeError(
+        f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum."
+    )
 
 
 def density_manipulation(
@@ -164,6 +180,16 @@ def _of_reports(protocol: VectorSum, cap: int | None) -> tuple[float, float]:
     gamma = protocol.blanket_probability
     added = (values - gamma / 2.0) / (1.0 - gamma) - protocol.centre
     return _over_messages(added / protocol.inclusion_probability.min(), protocol.sampled, cap)
+
+
+def _of_vectors(protocol: UnaryVectorSum, cap: int | None, per_count: int | None) -> float:
+    """Return the largest norm of what one user adds: sum x^2 is convex, so that counts are full, or one is not."""
+    if cap is None and per_count is None:
+        return math.inf
+    most = check_integer("per_count", MOST if per_count is None else per_count, low=1, high=MOST)
+    sent = most * protocol.dimension if cap is None else min(cap, most * protocol.dimension)
+    full, rest = divmod(sent, most)
+    return math.sqrt(full * most**2 + rest**2) / protocol.scale
 
 
 def _over_messages(added: NDArray[np.float64], most_sent: float, cap: int | None) -> tuple[float, float]:

@@ -78,7 +78,7 @@ class _ResponseClaims(MechanismClaims[P]):
         return self._curve(protocol, splits_of(protocol.filter, values), changes, **accuracy)
 
     def _curve(
-        self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float = 1e-6, **accuracy: float
+        self, protocol: P, found: Sequence[Split], changes: Change, relative_width: float = 1e-6, **accuracy: Any
     ) -> PrivacyCurve:
         instances = self.in_full(changes)
         accuracy["relative_width"] = relative_width

@@ -28,7 +28,7 @@ from dpverify.cli.output import (
     threat_model,
     write_certified,
 )
-from dpverify.guarantee import ThreatModel
+from dpverify.guarantee import Adjacency, ThreatModel
 
 if TYPE_CHECKING:
     from protocols.histogram import BucketSums
@@ -74,6 +74,7 @@ def account_any(
         epsilon=epsilon,
         threat_model=adversary,
         honest=honest,
+        adjacency=Adjacency.REPLACE_ONE,
     )
     print_meant(result, meant, trade_off)
     write_certified(certificate, result.certificate, result.epsilon.upper)

@@ -10,9 +10,9 @@ import typer
 
 from dpverify.cli.accounts.days import AtMost
 from dpverify.cli.accounts.runs import typed_runs
-from dpverify.cli.options import exact
+from dpverify.cli.options import choice, exact
 from dpverify.cli.output import Certificate, check_certified, print_result, threat_model, write_certified
-from dpverify.guarantee import ThreatModel
+from dpverify.guarantee import Adjacency, ThreatModel
 
 __all__ = ["register"]
 
@@ -80,6 +80,14 @@ def spent(
         ThreatModel | None,
         threat_model("With --new: whose view; by default the first that all runs are accounted for."),
     ] = None,
+    adjacency: Annotated[
+        str | None,
+        choice(
+            "--adjacency",
+            known=lambda: tuple(Adjacency),
+            help="With --new: which datasets are neighbours; replace-one when omitted, others for nothing but steps.",
+        ),
+    ] = None,
 ) -> None:
     """Show what is spent of a ledger's budget; or make the ledger."""
     from dpverify.spending.ledger import PrivacyLedger
@@ -88,13 +96,17 @@ def spent(
         raise ValueError("--new and --repair must not be given together.")
     if new != (epsilon is not None) or new != (delta is not None) or (at_most is not None and not new):
         raise ValueError("--new must be given with --epsilon and --delta, and these and --at-most only with --new.")
-    if adversary is not None and not new:
-        raise ValueError("--threat-model must be omitted but with --new.")
+    for name, given in (("--threat-model", adversary), ("--adjacency", adjacency)):
+        if given is not None and not new:
+            raise ValueError(f"{name} must be omitted but with --new.")
     ledger = PrivacyLedger(file)
     if new:
         assert epsilon is not None
         assert delta is not None
-        ledger = PrivacyLedger.create(file, (epsilon, delta), at_most=at_most, threat_model=adversary)
+        neighbours = adjacency or Adjacency.REPLACE_ONE
+        ledger = PrivacyLedger.create(
+            file, (epsilon, delta), at_most=at_most, threat_model=adversary, adjacency=neighbours
+        )
     if repair:
         typer.echo(f"Taken off: {ledger.repair()}", err=True)
     found = ledger.spent()

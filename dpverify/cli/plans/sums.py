@@ -1,8 +1,8 @@
-"""The command `dpverify sums`: protocols for a sum of integers side by side."""
+"""The command `dpverify sums`: protocols for a sum of integers, or of vectors, side by side."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -23,19 +23,41 @@ def sums(
     epsilon: Epsilon,
     delta: Delta,
     users: Users,
-    largest: Annotated[int, integer(within="[1, inf)", help="L: a user holds an integer from 0 to L.")],
+    largest: Annotated[int | None, integer(within="[1, inf)", help="L: a user holds an integer from 0 to L.")] = None,
+    dimension: Annotated[
+        int | None, integer(within="[1, inf)", help="d: a user holds a vector of norm at most 1 instead.")
+    ] = None,
     instances: Annotated[
         int, integer(within="[1, inf)", help="I, the sums that each user takes part in, with an integer for each.")
     ] = 1,
+    max_bytes: Annotated[
+        Any,
+        integer(
+            "--bytes",
+            within="[1, inf)",
+            help="Limits for a user with a vector; by default 100,300,1000,3000.",
+            several=True,
+        ),
+    ] = None,
 ) -> None:
-    """Compare protocols for a sum of integers with a trusted curator.
+    """Compare protocols for a sum of integers or vectors with a trusted curator.
 
-    At one budget, with messages and bytes of each.
+    At one budget, with messages and bytes of each: for integers the protocols, for vectors what bytes buy (10 s).
     """
     from dpverify.guarantee import Budget
     from dpverify.planning.sums.integers import plan_sums
+    from dpverify.planning.sums.vectors import vector_front
 
-    found = plan_sums(Budget(epsilon, delta), users=users, largest=largest, instances=instances)
+    budget = Budget(epsilon, delta)
+    if (largest is None) == (dimension is None):
+        raise ValueError("Either --largest or --dimension must be given: a sum is of integers or of vectors.")
+    found: Any
+    if largest is not None:
+        found = plan_sums(budget, users=users, largest=largest, instances=instances)
+    elif dimension is not None:
+        if instances != 1:
+            raise ValueError(f"--instances={instances} must be 1 for vectors.")
+        found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or (100, 300, 1000, 3000))
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
     print_result(found)

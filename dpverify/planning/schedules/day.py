@@ -1,4 +1,4 @@
-"""One entry of a schedule: a protocol, how often it runs, and how many of its users are honest."""
+"""One entry of a schedule: a protocol or a step, how often it runs, and how many of its users are honest."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.planning.result import checked_honest
+from dpverify.planning.steps.events import is_event, steps_of_event
 from protocols.validation import check_integer
 
 __all__ = ["Day", "days_of"]
@@ -20,7 +21,7 @@ class Day:
     Parameters
     ----------
     protocol : object
-        Any protocol whose twin lists its law.
+        Any protocol whose twin lists its law, or a step of a trusted curator.
     instances : int
         How many times it runs, at least 1.
     honest : number, optional
@@ -40,6 +41,8 @@ class Day:
 def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
     """Return entries (protocol, instances), (protocol, instances, honest), protocols or days as days, in their order.
 
+    An event of dp-accounting is as many days as it has different steps.
+
     Raises
     ------
     ValueError, TypeError
@@ -56,6 +59,13 @@ def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
                 raise ValueError(
                     f"schedule[{place}]={entry!r} must be (protocol, instances) or (protocol, instances, honest)."
                 )
-            entry = Day(*entry)
-        found.append(entry if isinstance(entry, Day) else Day(entry))
+        else:
+            entry = entry if isinstance(entry, Day) else (entry,)
+        if isinstance(entry, Day):
+            found.append(entry)
+        elif is_event(entry[0]):
+            count = check_integer("instances", entry[1] if len(entry) > 1 else 1, low=1)
+            found += [Day(step, number * count, *entry[2:]) for step, number in steps_of_event(entry[0])]
+        else:
+            found.append(Day(*entry))
     return tuple(found)

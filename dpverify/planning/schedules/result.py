@@ -107,6 +107,12 @@ class ScheduleResult(AccountResult):
     def _curve(self, relative_width: float, reference_delta: float, *, sharp: bool = True) -> PrivacyCurve:
         return self.schedule.curve(reference_delta, relative_width, sharp=sharp)
 
+    def certificate(self) -> dict[str, Any]:
+        """Return a proof that `dpverify check` can check, as for any account; of days of steps there is none yet."""
+        if self.schedule.notes:
+            raise ValueError("certificates are of protocols, and not yet of noisy steps.")
+        return super().certificate()
+
     def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
         """Return epsilon after so many runs, enclosed, at the delta of the whole.
 
@@ -153,14 +159,15 @@ def account_schedule(
         )
     names = sorted({mechanism_claims_of(day.protocol).name for day in schedule.days})
     listed = "one law" if schedule.uniform else f"{len(schedule._listed)} laws listed"
-    notes = (f"any in each run, and any of them in different runs; {listed}", *left_out(made))
+    each = () if schedule.steps is not None else (f"any in each run, and any of them in different runs; {listed}",)
+    notes = (*each, *schedule.notes, *left_out(made))
     return ScheduleResult(
         " and ".join(names),
         tuple(day.protocol for day in schedule.days),
         {},
         Full(schedule.at_most),
         *point,
-        upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF),
+        upper_bound(*statement, schedule.threat_model, "exact laws, exact composition", PROOF, schedule.adjacency),
         asked,
         exact,
         notes,

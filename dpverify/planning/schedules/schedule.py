@@ -19,12 +19,14 @@ from typing import Any, NamedTuple
 from dpverify.changes import Full
 from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import CapacityError, Interval, Number, PrivacyCurve, ThreatModel
+from dpverify.guarantee import Adjacency, CapacityError, Interval, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import LEAST_GUESS, within_limits
 from dpverify.planning.result import HonestView
 from dpverify.planning.schedules.day import Day, days_of
 from dpverify.planning.schedules.joint_days import joint_days
 from dpverify.planning.schedules.levels import alike, listed_levels
+from dpverify.planning.steps.account import is_step
+from dpverify.planning.steps.step import Steps
 from dpverify.privacy_loss.composing.bounds import (
     BestCurve,
     BetweenCurves,
@@ -44,6 +46,9 @@ __all__ = ["Day", "Schedule", "days_of"]
 
 _MOST_SHARP = 24
 """Up to so many different laws each is listed as sharply as it can be."""
+_LONG = 2**19
+"""Cells of a window where a sample's rare losses beside common ones, next to 0, and many steps ask for them."""
+_BESIDE = "the curator of steps is trusted, and everybody sees what they release; one record is replaced in all days"
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
 
@@ -77,12 +82,15 @@ class Schedule:
     threat_model : ThreatModel or str, optional
         One that all protocols are accounted for; the first such when omitted.
     honest : int, optional
-        Of each day that does not say it, how many users follow the protocol, at least.
+        Of each day of a protocol that does not say it, how many users follow it, at least.
+    adjacency : Adjacency or str
+        Which datasets are neighbours: replace-one unless all days are steps.
 
     Raises
     ------
     ValueError
-        If no adversary is accounted for all days, or `at_most` is not in [1, the number of runs].
+        If no adversary is accounted for all days, `at_most` is not in [1, the number of runs], or a day is not covered
+        for this adjacency.
     """
 
     def __init__(
@@ -91,11 +99,15 @@ class Schedule:
         at_most: int | None = None,
         threat_model: ThreatModel | str | None = None,
         honest: Number | None = None,
+        adjacency: Adjacency | str = Adjacency.REPLACE_ONE,
     ) -> None:
         self.days = tuple(
-            day if honest is None or day.honest is not None else dataclasses.replace(day, honest=honest)
+            day
+            if honest is None or day.honest is not None or is_step(day.protocol)
+            else dataclasses.replace(day, honest=honest)
             for day in days_of(days)
         )
+        self.adjacency = check_choice("adjacency", adjacency, Adjacency)
         self.runs = sum(day.instances for day in self.days)
         self.at_most = self.runs if at_most is None else check_integer("at_most", at_most, low=1, high=self.runs)
         self._claims = [mechanism_claims_of(day.protocol) for day in self.days]
@@ -107,6 +119,8 @@ class Schedule:
         self.threat_model = (
             common[0] if threat_model is None else check_choice("threat_model", threat_model, common, where=" here")
         )
+        self.steps = self._of_steps()
+        """What the days are where all of them are steps."""
         self._assign()
         self._joint = {
             number: (law.protocol, law.claims)
@@ -119,6 +133,30 @@ class Schedule:
         self._found_for = math.inf
         self._families_known: list[_Family] = []
         self._laws: SeveralLaws | None = None
+
+    def _of_steps(self) -> Steps | None:
+        for day in self.days:
+            if is_step(day.protocol):
+                day.protocol.check(self.adjacency)
+            elif self.adjacency is not Adjacency.REPLACE_ONE:
+                name = mechanism_claims_of(day.protocol).name
+                raise ValueError(
+                    f"adjacency={self.adjacency.value!r} must be 'replace-one' for {name}: only steps are accounted "
+                    "for others, as a protocol's number of users is public."
+                )
+        if not all(is_step(day.protocol) for day in self.days):
+            return None
+        if self.at_most < self.runs and self.adjacency is not Adjacency.REPLACE_ONE:
+            raise ValueError(f"at_most={self.at_most!r} must be omitted for adjacency={self.adjacency.value!r}.")
+        return self._first_steps(self.runs) if self.at_most == self.runs else None
+
+    def _first_steps(self, runs: int) -> Steps:
+        parts = []
+        for day in self.days:
+            if taken := min(day.instances, runs):
+                parts.append((day.protocol, taken))
+            runs -= taken
+        return Steps(parts, self.adjacency)
 
     def _assign(self) -> None:
         """Choose what is listed, and for each day which law is above it and which is below."""
@@ -162,12 +200,21 @@ class Schedule:
         return [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What is said of the steps among the days."""
+        steps = [(day.protocol, day.instances) for day in self.days if is_step(day.protocol)]
+        beside = (_BESIDE,) if 0 < len(steps) < len(self.days) else ()
+        return (*beside, *(Steps(steps, self.adjacency).notes if steps else ()))
+
+    @property
     def uniform(self) -> bool:
         """Whether all days have the same law, up to what a share of the noise is rounded by."""
         return len(set(self._above)) == len(set(self._below)) == 1
 
     def largest_loss(self, runs: int) -> Interval:
         """Return the largest loss of the first runs: the sum of those that are largest, one by one."""
+        if self.steps is not None:
+            return self._first_steps(runs).largest_loss.epsilon(0.0)
         ends = []
         for side, numbers in zip(("lower", "upper"), self._counts(runs)[::-1], strict=True):
             left, parts = min(self.at_most, runs), []
@@ -193,6 +240,8 @@ class Schedule:
         """
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
         most, reference_delta = min(self.at_most, number), max(reference_delta, LEAST_GUESS)
+        if self.steps is not None:
+            return self._first_steps(number).curve(relative_width, reference_delta)
         if self.uniform:
             ends = [
                 law.claims.curve(
@@ -277,14 +326,17 @@ class Schedule:
                 self._counted(self._counts(self.runs)[0])[0],
                 relative_width=max(relative_width, 1e-5),
                 reference_delta=reference_delta,
+                **({"most_length": _LONG} if any(is_step(day.protocol) for day in self.days) else {}),
             )
         return self._laws
 
     def basic_epsilon(self, delta: float) -> float:
         """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
 
-        An upper bound, of the same laws; inf where one of them cannot be listed.
+        An upper bound, of the same laws; inf where one of them cannot be listed, or no record is replaced.
         """
+        if self.adjacency is not Adjacency.REPLACE_ONE:
+            return math.inf
         share = delta / self.at_most * (1.0 - 2.0 * UNIT)
         if self.uniform:
             law = self._listed[0]

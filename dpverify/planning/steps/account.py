@@ -16,7 +16,7 @@ from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
 
-__all__ = ["StepsResult", "account_steps", "steps_of"]
+__all__ = ["StepsResult", "account_steps", "is_step", "steps_of"]
 
 _NAME = "noisy steps"
 _STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeStep, ResponseStep, RenyiKnown)
@@ -55,8 +55,13 @@ class StepsResult(AccountResult):
         raise ValueError("certificates are of protocols, and not yet of noisy steps.")
 
 
+def is_step(given: Any) -> bool:
+    """Return whether something is a step, and neither a protocol nor an event."""
+    return isinstance(given, _STEPS)
+
+
 def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None = None) -> Steps | None:
-    """Return the steps that are meant, so often, or None where something else is.
+    """Return the steps that are meant, so often, or None where something else is, or both and a record is replaced.
 
     Parameters
     ----------
@@ -70,17 +75,19 @@ def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None =
     Raises
     ------
     ValueError
-        Where steps stand beside protocols, which have another adjacency.
+        Where steps stand beside protocols, and it is not said that a record is replaced.
     """
     parts = list(given) if isinstance(given, (list, tuple)) else [given]
     single = [part[0] if isinstance(part, (list, tuple)) and part else part for part in parts]
-    meant = [is_event(each) or isinstance(each, _STEPS) for each in single]
+    meant = [is_event(each) or is_step(each) for each in single]
     if not any(meant):
         return None
     if not all(meant):
+        if adjacency == Adjacency.REPLACE_ONE:
+            return None
         raise ValueError(
-            f"protocol={single[meant.index(False)]!r} must stand in a list of its own: it is accounted for replace-one "
-            "and independent runs, steps for the adjacency that is asked for."
+            f"adjacency={adjacency!r} must be 'replace-one' where steps stand beside protocols, such as "
+            f"{single[meant.index(False)]!r}: these are accounted for no other, steps for the one that is asked for."
         )
     check_integer("instances", instances, low=1)
     made: list[tuple[Step, int]] = []

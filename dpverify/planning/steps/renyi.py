@@ -1,7 +1,7 @@
 """Steps of which Renyi divergences are known and nothing else: zero-concentrated privacy, and values at some orders.
 
 They add up over steps, however each depends on the others (mironov2017, Proposition 1). What they prove is an upper
-end: the lower one is 0.
+end: the lower one is what other steps reveal by themselves.
 """
 
 from __future__ import annotations

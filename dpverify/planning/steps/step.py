@@ -16,7 +16,6 @@ from dpverify.planning.steps.sampling import SampledStep, Sampling, assumed, che
 from dpverify.privacy_loss.composing.bounds import (
     BestCurve,
     BetweenCurves,
-    InfiniteLossCurve,
     LargestLossCurve,
     WorstCurve,
     total,
@@ -34,7 +33,10 @@ __all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps"]
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
 _LEAST_TAIL = 1e-280
-_NO_LOWER = "of some steps nothing but Renyi divergences are known, which prove no lower end: it is 0"
+_NO_LOWER = (
+    "of some steps nothing but Renyi divergences are known, which prove no lower end: it is that of all others, and 0 "
+    "without any"
+)
 _STEPS = 2**14
 """Into which continuous noise is divided where a record is replaced among a sample."""
 
@@ -204,7 +206,7 @@ class Steps(Plain):
         return BestCurve(largest, lambda: self._composed(tail, relative_width, reference_delta))
 
     def _composed(self, tail: float, relative_width: float, reference_delta: float) -> PrivacyCurve:
-        def made(pairs: Sequence[SampledPair]) -> SampledCurve:
+        def made(pairs: Sequence[SampledPair], counts: Sequence[int]) -> SampledCurve:
             return SampledCurve(
                 list(zip(pairs, counts, strict=True)),
                 relative_width=relative_width,
@@ -214,20 +216,21 @@ class Steps(Plain):
 
         known = [(step, count) for step, count in self.parts if isinstance(step, RenyiKnown)]
         others = [(step, count) for step, count in self.parts if not isinstance(step, RenyiKnown)]
+        if not others:
+            return pooled(known)
         counts = [count for _, count in others]
-        upper = [step.pair(self.adjacency, tail) for step, _ in others]
-        if known:
-            if not others:
-                return pooled(known)
-            counts, upper = [*counts, 1], [*upper, pair_of(pooled(known), tail)]
-            return BetweenCurves(made(upper), InfiniteLossCurve(0.0, Full(1)))
+        pairs = [step.pair(self.adjacency, tail) for step, _ in others]
         found = [step.attained(self.adjacency, tail) for step, _ in others]
-        if all(pairs is None for pairs in found):
-            return made(upper)
         # Each choice of attained pairs, one for each kind of step, bounds what there is from below.
-        choices = max(len(pairs) for pairs in found if pairs is not None)
+        choices = max((len(own) for own in found if own is not None), default=1)
         lower = [
-            made([pair if own is None else own[at % len(own)] for pair, own in zip(upper, found, strict=True)])
+            made([pair if own is None else own[at % len(own)] for pair, own in zip(pairs, found, strict=True)], counts)
             for at in range(choices)
         ]
-        return BetweenCurves(made(upper), WorstCurve(lower))
+        if known:  # who sees the others alone sees less
+            above = made([*pairs, pair_of(pooled(known), tail)], [*counts, 1])
+        elif all(own is None for own in found):
+            return lower[0]
+        else:
+            above = made(pairs, counts)
+        return BetweenCurves(above, WorstCurve(lower))

@@ -15,7 +15,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -27,12 +26,12 @@ from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.sums.vectors import UnaryVectorClaims
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.answers import PROOF, upper_bound, within_limits
-from dpverify.shown import Plain
+from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
-__all__ = ["VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
+__all__ = ["VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
 
 Floats = NDArray[np.float64]
 
@@ -86,6 +85,33 @@ class VectorPlan(Plain):
     def ratio(self) -> float:
         """The error over that of central Gaussian noise of the same guarantee."""
         return self.rmse / self.central_rmse
+
+
+@dataclass(frozen=True)
+class VectorFront(Drawn):
+    """What bytes buy of the error of a sum of vectors of norm at most 1.
+
+    Parameters
+    ----------
+    budget : Budget
+        Of the whole.
+    users, dimension : int
+        n and d.
+    plans : tuple of VectorPlan
+        In the order of the limits.
+    failures : dict of str to str
+        By limit of the others, why there is none.
+    """
+
+    table_by: ClassVar[str] = "dpverify.report.plans.fronts:vectors_table"
+    figure_by: ClassVar[str] = "dpverify.report.plans.fronts:vectors_figure"
+    plain_as: ClassVar[str] = "budget users dimension rows=plans failures"
+
+    budget: Budget
+    users: int
+    dimension: int
+    plans: tuple[VectorPlan, ...]
+    failures: dict[str, str]
 
 
 def central_rmse(budget: BudgetLike, dimension: int) -> float:
@@ -159,9 +185,9 @@ def plan_vectors(
 
 
 def vector_front(
-    budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float]
-) -> tuple[VectorPlan, ...]:
-    """Return plans of least error for several limits on the bytes of a user.
+    budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = (100, 300, 1000, 3000)
+) -> VectorFront:
+    """Find the least error of a sum of vectors within several limits on the bytes of a user.
 
     Parameters
     ----------
@@ -170,12 +196,12 @@ def vector_front(
     users, dimension : int
         n and d, public.
     max_bytes : sequence of float
-        The limits, positive; those with which the budget cannot be met are left out.
+        The limits, positive.
 
     Returns
     -------
-    tuple of VectorPlan
-        In the order of the limits.
+    VectorFront
+        A plan for each limit, and the reasons where there is none.
 
     Raises
     ------
@@ -187,16 +213,18 @@ def vector_front(
     Examples
     --------
     >>> front = vector_front(("1", "1e-6"), users=10_000, dimension=64, max_bytes=(1, 30, 100))
-    >>> [f"{row.ratio:.1f}" for row in front]
-    ['1.8', '1.1']
+    >>> [f"{row.ratio:.1f}" for row in front.plans], len(front.failures)
+    (['1.5', '1.1'], 1)
     """
     target, bits = _checked(budget, users, dimension)
-    search, found = _Search(target, users, dimension), list[VectorPlan]()
+    search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
     for limit in max_bytes:
         check_real("max_bytes", limit, low=0.0, low_open=True)
-        with suppress(InfeasibleBudgetError):
+        try:
             found.append(search.found(None, 8.0 * limit / bits))
-    return tuple(found)
+        except InfeasibleBudgetError:
+            failures[f"{limit:g}"] = f"the budget {target} cannot be met within {limit:g} bytes by what is tried."
+    return VectorFront(target, users, dimension, tuple(found), failures)
 
 
 def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, int]:

@@ -69,6 +69,8 @@ class SeveralLaws:
         About how many of each family are composed at the most: for the grid, and for what may be left out.
     relative_width, reference_delta : float
         The accuracy wanted, and where.
+    most_length : int
+        Of a window at first, in cells.
     """
 
     def __init__(
@@ -79,6 +81,7 @@ class SeveralLaws:
         *,
         relative_width: float = 1e-5,
         reference_delta: float = 1e-6,
+        most_length: int = _MOST_LENGTH,
     ) -> None:
         if not families or len(attained) != len(families) or len(counts) != len(families):
             raise ValueError(
@@ -96,7 +99,7 @@ class SeveralLaws:
             if count > 0
         ]
         self.step = step_for(
-            parts, relative_width=relative_width, reference_delta=reference_delta, most_length=_MOST_LENGTH
+            parts, relative_width=relative_width, reference_delta=reference_delta, most_length=most_length
         )
         listed = [part for part in parts if part[0].losses.size]
         self._tilt = total_loss(listed).saddle_point(reference_delta)[1] if listed else 0.0

@@ -24,7 +24,9 @@ from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["report_in_blanket", "report_in_view"]
 
-_MOST_ATOMS = 2**25
+_MOST_ATOMS, _FEWER_ATOMS = 2**25, 2**21
+"""How many a view may have, and how many it is made of where it has more."""
+_MOST_MERGED = 2**32
 
 
 def _elsewhere(trials: int, cover: float, kept: float, swapped: float, elsewhere: float | None) -> float:
@@ -91,31 +93,37 @@ def report_in_view(
     """Return the exact pair of the two counts alone, where all truthful reports of the others lie elsewhere.
 
     Some dataset attains it if there is a third value, so it bounds the divergence of the protocol from below. The
-    parameters are those of `report_in_blanket`.
+    parameters are those of `report_in_blanket`. Where that needs more than 2^25 atoms, coins are added until totals
+    are the same in each of several cells: what is seen then is made of the exact view, whose pair dominates its pair.
 
     Raises
     ------
     CapacityError
-        If the two-dimensional window would need more than 2^25 atoms.
+        If it would need more than 2^32 atoms.
     """
     elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     check_real("cover", cover, low=0.0, high=1.0, low_open=True, high_open=True)
     others = laws.binomial(trials, cover, tail)
-    if others.pmf.size * 20.0 * math.sqrt(others.stop) > _MOST_ATOMS:
-        raise CapacityError(f"{trials} other users need more than {_MOST_ATOMS} atoms; a larger tail needs fewer.")
+    atoms = others.pmf.size * 20.0 * math.sqrt(others.stop)
+    if atoms > _MOST_MERGED:
+        raise CapacityError(f"{trials} other users need more than {_MOST_MERGED} atoms; a larger tail needs fewer.")
+    width = 1 if atoms <= _MOST_ATOMS else math.ceil(atoms / _FEWER_ATOMS)
     found = _Atoms(missing=others.tail_below + others.tail_above)
     odds = (1.0 - cover) / cover
-    coins_of = _fair_coins(others.start + 1, 1, others.pmf.size, tail)
-    for m, weight, coins in zip(others.support.tolist(), others.pmf.tolist(), coins_of, strict=True):
+    lows = range(0, others.pmf.size, width)
+    for low, coins in zip(lows, _fair_coins(others.start + width, width, len(lows), tail), strict=True):
         # S = m + 1 counts: m others and the report, or S others and a report elsewhere, whose weight relative to the
-        # first is P(S) / P(m) = (trials - m) / (S odds).
-        found.add(weight, coins, kept, swapped, elsewhere * (trials - m) / (2.0 * odds))
+        # first is P(S) / P(m) = (trials - m) / (S odds). Coins that are added hide both alike.
+        m, weights = others.support[low : low + width], others.pmf[low : low + width]
+        weight = float(weights.sum())
+        more = float((weights * ((trials - m) / (m + 1))).sum()) / (weight * odds)
+        found.add(weight, coins, kept, swapped, elsewhere * more * coins.total / 2.0)
     if others.start == 0:
         # S = 0: nobody reports either value. Its loss is 0.
         found.neutral = float(others.pmf[0]) * elsewhere
     else:
         found.missing += float(others.pmf[0]) * elsewhere * (1.0 + others.relative_error)
-    return found.distribution(others.relative_error + 8.0 * (trials + 1) * UNIT)
+    return found.distribution(others.relative_error + 8.0 * (trials + width + 1) * UNIT)
 
 
 class _Coins(NamedTuple):

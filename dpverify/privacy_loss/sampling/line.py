@@ -22,7 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import CapacityError
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.mixture import mixed_losses
+from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.rounding import UNIT
@@ -41,11 +43,13 @@ _FARTHEST = 36.0
 _MOST_NODES = 2**26
 _BLOCK = 2**13
 """Panels that are integrated at once."""
-_LARGEST_LOSS = 700.0
+_LARGEST_LOSS, _LEAST_MASS = 700.0, 1e-300
 _LARGEST_STEP = 16.0
 """Where the gap below the least loss, known to a few units, still tells the first grid point."""
 _ATOMS = 1024
 """Of the coarse law that the step is chosen by."""
+_PER_UNIT, _PER_NAT = 128.0, 32.0
+"""Cells of a list, in a unit of the coordinate and in a nat of the loss of P1."""
 
 
 class SampledGrids(NamedTuple):
@@ -264,25 +268,67 @@ class NoiseLine:
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
         check_real("step", step, low=0.0, high=_LARGEST_STEP, low_open=True)
         cells = self._cells(rate, step)
-        upper, lower, cell_error = self._split(cells, rate)
+        upper, lower, removed_error, error = self._shared(cells, rate)
         masses = np.append(lower, 0.0)
         masses[1:] += upper
         occupied = masses > 0.0
         masses, indices, ratios = masses[occupied], cells.indices[occupied], cells.log_ratios[occupied]
+        apart = (step + 2.0 * cells.loss_error) * (1.0 + 4.0 * UNIT)
+        add = GridPrivacyLoss(step, -indices[::-1], masses[::-1], 0.0, self.missing, error, cells.loss_error, apart)
+        remove = replace(add, indices=indices, masses=masses * np.exp(ratios), relative_error=removed_error)
+        return SampledGrids(remove, remove if self.opposite else add)
+
+    def listed(self, rate: float) -> tuple[Directions, Directions]:
+        """Return both directions as lists: one that dominates, and one that a function of the output attains.
+
+        The cells are alike in the coordinate, whatever the rate: so fine that the excess is some millionths. Of the
+        second each cell is one outcome: the split between its ends keeps its mass under both laws.
+
+        Parameters
+        ----------
+        rate : float
+            q, in (0, 1].
+        """
+        check_real("rate", rate, low=0.0, high=1.0, low_open=True)
+        number = math.ceil((self.high - self.low) * max(_PER_UNIT, _PER_NAT * self.slope))
+        start = np.nextafter(self.low, -math.inf) if self.opposite else self.low
+        places = self.low + (self.high - self.low) * (np.arange(1.0, number + 1.0) / number)
+        places[-1] = max(places[-1], self.high)
+        losses, ratios, errors = self._losses(np.append(start, places), rate)
+        cells = _Cells(float(start), places, np.arange(number + 1), losses, ratios, 0.0, float(errors.max()))
+        upper, lower, removed_error, error = self._shared(cells, rate)
+        first, other = np.exp(ratios), np.exp(ratios - losses)
+
+        def direction(masses: Floats, losses: Floats, error: float) -> PrivacyLossDistribution:
+            known = {"missing_mass": self.missing, "relative_error": error, "loss_error": cells.loss_error}
+            return PrivacyLossDistribution.from_atoms(losses, masses, **known)
+
+        masses = np.append(lower, 0.0)
+        masses[1:] += upper
+        remove = direction(masses * first, losses, removed_error)
+        add = remove if self.opposite else direction(masses, -losses, error)
+        gone, kept = (law[:-1] * lower + law[1:] * upper for law in (first, other))
+        floats = np.minimum(gone, kept) > _LEAST_MASS
+        error = removed_error + cells.loss_error + 8.0 * UNIT
+        missing = self.missing + 2.0 * float(np.maximum(gone, kept)[~floats].sum())
+
+        def attained(first: Floats, second: Floats) -> PrivacyLossDistribution:
+            return PrivacyLossDistribution.from_pmfs(
+                first[floats], second[floats], missing_mass=missing, relative_error=error
+            )
+
+        below = attained(gone, kept)
+        return Directions(remove, add), Directions(below, below if self.opposite else attained(kept, gone))
+
+    def _shared(self, cells: _Cells, rate: float) -> tuple[Floats, Floats, float, float]:
+        """Return the shares of each cell's ends, and the relative errors of their masses under the first law and P0."""
+        upper, lower, cell_error = self._split(cells, rate)
         largest = max(abs(self.low), abs(self.high))
         # A node's place errs by a few units of itself, and the density by that times the slope of its logarithm.
         exponents = 4.0 * largest**2 + 8.0 * largest if self.normal else 8.0 * self.slope
         error = _QUADRATURE + cell_error + (exponents + 200.0) * UNIT
-        apart = (step + 2.0 * cells.loss_error) * (1.0 + 4.0 * UNIT)
-        add = GridPrivacyLoss(step, -indices[::-1], masses[::-1], 0.0, self.missing, error, cells.loss_error, apart)
-        line = float(self._line_error(np.array([largest]))[0]) + 4.0 * UNIT * float(np.abs(ratios).max())
-        remove = replace(
-            add,
-            indices=indices,
-            masses=masses * np.exp(ratios),
-            relative_error=error + cells.loss_error + line + 4.0 * UNIT,
-        )
-        return SampledGrids(remove, remove if self.opposite else add)
+        line = float(self._line_error(np.array([largest]))[0]) + 4.0 * UNIT * float(np.abs(cells.log_ratios).max())
+        return upper, lower, error + cells.loss_error + line + 4.0 * UNIT, error
 
     def _steepness(self, z: Floats, other: Floats, rate: float) -> Floats:
         """Return K(z, w), by which `1 - e^-(s (z - w))` is `r(z) r'(w) - r(w) r'(z)`, r' = 1 for removal."""

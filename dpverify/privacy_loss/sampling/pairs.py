@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.line import NoiseLine, SampledGrids
 from dpverify.privacy_loss.windows.grid import connect_the_dots
@@ -14,6 +16,8 @@ from dpverify.privacy_loss.windows.saddle import LossMoments
 from protocols.validation import check_real
 
 __all__ = ["LinePair", "ListedPair", "SampledPair"]
+
+Pairs = Sequence[PrivacyLossDistribution]
 
 
 class SampledPair(Protocol):
@@ -29,6 +33,9 @@ class SampledPair(Protocol):
 
     def on_grid(self, step: float) -> SampledGrids:
         """Return both directions on the multiples of a step."""
+
+    def listed(self) -> tuple[Pairs, Pairs]:
+        """Return both directions as lists that dominate, and as lists that are attained."""
 
 
 class LinePair:
@@ -50,6 +57,11 @@ class LinePair:
     def on_grid(self, step: float) -> SampledGrids:
         """Return both directions on the multiples of a step."""
         return self._line.sampled(self._rate, step)
+
+    def listed(self) -> tuple[Pairs, Pairs]:
+        """Return both directions as lists that dominate, and as lists that are attained."""
+        above, below = self._line.listed(self._rate)
+        return (above[:1], below[:1]) if self.symmetric else (above, below)
 
 
 class ListedPair:
@@ -73,3 +85,8 @@ class ListedPair:
         """Return both directions on the multiples of a step."""
         up = connect_the_dots(self._pair.up, step)
         return SampledGrids(up, up if self.symmetric else connect_the_dots(self._pair.down, step))
+
+    def listed(self) -> tuple[Pairs, Pairs]:
+        """Return both directions as lists that dominate, and as lists that are attained: the same."""
+        found = self._pair[:1] if self.symmetric else self._pair
+        return found, found

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import counted
+from dpverify.digits import counted, rounded_up
 from dpverify.report.tables import (
     Notes,
     changed,
@@ -26,9 +26,10 @@ from dpverify.report.tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dpverify.planning.sums.vectors import VectorFront
     from dpverify.planning.sweeps.fronts import Front, Fronted
 
-__all__ = ["draw_front", "front_figure", "front_table", "mark"]
+__all__ = ["draw_front", "front_figure", "front_table", "mark", "vectors_figure", "vectors_table"]
 
 _WIDE = 5.0
 """Values of which the largest is so many times the least are drawn on a logarithmic axis."""
@@ -120,4 +121,40 @@ def draw_front(found: Fronted, *, x: str, y: str, title: str, axes: Axes | None)
     spread = {"x": [point[1] for point in points], "y": [point[2] for point in points]}
     log = "".join(axis for axis, values in spread.items() if max(values) > _WIDE * min(values))
     finished(drawn, x, y, title, log)
+    return drawn
+
+
+def vectors_table(found: VectorFront) -> RenderableType:
+    """Return one row per limit on the bytes: what is sent, and the error next to a curator's."""
+    table = rows_under("noise", numbers=("bytes", "messages", "RMSE", "of a curator's", "scale"))
+    for row in found.plans:
+        table.add_row(
+            str(row.parameters["noise"]["name"]),
+            number(row.bytes_per_user),
+            number(row.messages_per_user),
+            rounded_up(row.rmse, 5),
+            rounded_up(row.ratio, 4),
+            f"{row.protocol.scale:.5g}",
+        )
+    lines = [
+        "messages and bytes: of a user with a unit vector, expected. RMSE: of the sum of n unit vectors, as a norm, on "
+        "average over the public rotation. of a curator's: times that of a trusted curator's Gaussian noise of the "
+        "same guarantee. Parameters in full: to_dict(), --json.",
+        *found.failures.values(),
+        *[f"Every row: {reading([row.guarantee for row in found.plans])}."][: len(found.plans)],
+    ]
+    whose = f"Sums of vectors of norm at most 1, d = {found.dimension:,}"
+    return Group(title(f"{whose}, budget {found.budget}, n = {counted(found.users, 'user')}"), table, *map(Text, lines))
+
+
+def vectors_figure(found: VectorFront, axes: Axes | None = None) -> Axes:
+    """Draw the error over a curator's against the bytes of a user."""
+    from dpverify.report.charts import finished
+    from dpverify.report.plots import axes_for
+
+    drawn = axes_for(axes)
+    drawn.plot([row.bytes_per_user for row in found.plans], [row.ratio for row in found.plans], "o-", markersize=5)
+    drawn.axhline(1.0, color="0.6", linewidth=0.8, linestyle="--")
+    whose = f"{found.budget}, n = {found.users:,}, d = {found.dimension:,}"
+    finished(drawn, "bytes per user", "RMSE over a curator's", whose, "x")
     return drawn

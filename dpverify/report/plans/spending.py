@@ -9,6 +9,7 @@ from rich.text import Text
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.digits import rounded_down, rounded_up
+from dpverify.guarantee import Adjacency
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def spent_table(spent: Spent) -> RenderableType:
         rows.add_row(label, mechanism_claims_of(day.protocol).name, *told)
     runs = "1 run" if spent.runs == 1 else f"{spent.runs:,} runs"
     limit = "" if spent.at_most is None else f", at most {spent.at_most:,} a user"
+    limit += "" if spent.adjacency is Adjacency.REPLACE_ONE else f", {spent.adjacency.value}"
     left = len(spent.days) - _MOST_ROWS
     return Group(
         Text(f"Budget {spent.budget}: {runs}{limit}", style="bold"),

@@ -133,9 +133,46 @@ def test_a_forecast_multiplies_what_grows_with_the_outputs() -> None:
     sizes, given = (500, 2_000, 8_000), (input_pairs(PAIR), [(0, 1)], list(PAIR), Budget(EPSILON, 0), 0.0)
     taken = looks.Looks(*given, AuditOptions(), 0.01, sizes)
     taken._spent = [(1.0, 10.0)]
-    assert taken._forecast() == 3.0 + 10.0
+    assert taken._forecast(2_000) == 3.0 + 10.0
     taken._look, taken._spent = 1, [(1.0, 10.0), (4.0, 22.0)]
-    assert taken._forecast() == 4.0 * 3.0 + 12.0 + 2.0 * (6_000 - 1_500) / (1_500 - 500)
+    assert taken._forecast(8_000) == 4.0 * 3.0 + 12.0 + 2.0 * (6_000 - 1_500) / (1_500 - 500)
+    assert taken._forecast(4_000) == 4_000 / 3_000 * 3.0 + 12.0 + 2.0 * (2_000 - 1_500) / (1_500 - 500)
+
+
+def test_a_last_look_of_what_time_allows_tests_no_output_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Its number depends on the outputs before it, which may therefore teach it, but are never tested again.
+    taught: list[tuple[int, int]] = []
+
+    class Watched(Examination):
+        def _choose(self) -> None:
+            taught.append((2 * self._held, self._trials))
+            super()._choose()
+
+    two = partial(TwoCalls, partial(Examination, epsilon=EPSILON, delta=0.0))
+    one = partial(Watched, epsilon=EPSILON, delta=0.0)
+    monkeypatch.setattr(looks, "examinations", lambda _, trials, __: (partial(one, trials), partial(two, trials)))
+    rng, sizes = np.random.default_rng(1), (500, 2_000, 8_000, 32_000)
+    rows = [(rng.random((32_000, 1)) < p) * 1.0 for p in (0.5, 0.4)]
+    given = input_pairs(PAIR), [(0, 1)], list(PAIR), Budget(EPSILON, 0), 0.0
+    taken = looks.Looks(*given, AuditOptions(), 0.01, sizes)
+    monkeypatch.setattr(taken, "_forecast", lambda size: 0.0 if size <= 4_000 else 1e9)  # time for half of the third
+    seen, before = [], []
+    for size in taken.at([each[at : at + 300] for each in rows] for at in range(0, 32_000, 300)):
+        compared = [taken.rare(), taken.calls(), taken.together()]
+        seen.append(size)
+        before.append(compared)
+        if taken.stands(Verdict.UNDECIDED):
+            break
+    assert seen == [500, 2_000, 4_000]
+    assert taught[-1] == (2_000, 2_000)  # learned and chosen on all before, tested on as many fresh ones
+    assert before[-1] == before[-2]  # of all outputs together, whose numbers are fixed
+    assert taken.compared == 2_000
+    assert taken.found()[0].result.trials == 2_000
+    passing = looks.Looks(*given, AuditOptions(), 0.01, sizes)
+    monkeypatch.setattr(passing, "_forecast", lambda size: 0.0 if size <= 4_000 else 1e9)
+    for _ in passing.at([each[at : at + 300] for each in rows] for at in range(0, 2_100, 300)):
+        stood = passing.stands(Verdict.CONSISTENT)
+    assert stood  # a pass waits for rare outcomes alone, which such a look would not see
 
 
 def test_when_the_time_is_over_it_says_how_many_more_would_decide() -> None:

@@ -49,3 +49,13 @@ def test_every_bit_changes_once() -> None:
     np.testing.assert_array_equal(changes, np.eye(16))
     assert pairs[15].name == "bit 7 of byte 1 changes"
     assert all(pair.first.tolist() == [3, 128] for pair in pairs)
+
+
+def test_inputs_must_differ() -> None:
+    # An audit of an input against itself would pass, and say nothing.
+    record = np.array([None, "a"], dtype=object)
+    for same in (0, [0.0, 1.0], "a", record):
+        with pytest.raises(ValueError, match="inputs must differ, but both of 'x' are"):
+            InputPair("x", same, np.copy(same))  # type: ignore[arg-type]
+    for first, second in ((0.0, -0.0), ([0], [[0]]), (1, 1.0), (record, record[::-1])):
+        InputPair("x", first, second)  # type: ignore[arg-type]

@@ -106,6 +106,11 @@ def test_an_output_has_one_row_in_whatever_company() -> None:
 
     rows = RowTarget.of(Target(together, batch=True), 3)(NONE, RNG, len(DIFFERENT), "trials")
     assert [row.tobytes() for row in rows] == alone
+    # Of these numpy makes an array of floats, which would be of another kind, and cut.
+    large: list[Any] = [-1, 2**63, 2**63 + 1, 5]
+    found = RowTarget.of(Target(lambda x, rng, trials: large, batch=True), 3)(NONE, RNG, 4, "trials")
+    assert [row.tobytes() for row in found] == [row_of(output) for output in large]
+    assert len({row_of((2**63 + last, 2), 2) for last in range(3)}) == 3
     vectors = np.arange(12.0).reshape(4, 3)
     vectors[1, 1] = np.inf
     batch = RowTarget.of(Target(lambda x, rng, trials: vectors, batch=True), 3)(NONE, RNG, 4, "trials")

@@ -124,6 +124,19 @@ def test_any_callable_is_audited_by_its_estimates_alone() -> None:
     assert not any("count" in result.check or "message" in result.check for result in report.results)
 
 
+class Quiet(RandomizedResponse):
+    def randomize(self, bits: Any, rng: np.random.Generator) -> Any:
+        return RandomizedResponse(self.users, 0.05).randomize(bits, rng)
+
+
+def test_a_subclass_is_watched_message_by_message() -> None:
+    report = audit_protocol(RandomizedResponse(6, 0.25), implementation=Quiet(6, 0.25), trials=100)
+    assert "Quiet" in report.subject
+    assert any("count of +1" in result.check for result in report.violations)
+    with pytest.raises(TypeError, match=r"target=<.*ThreeNBClaims.* must be a callable"):
+        audit_protocol(RR, implementation=claims_of(THREE_NB), trials=100)
+
+
 def off_its_mean(bits: np.ndarray, rng: np.random.Generator) -> float:
     return estimate(bits, rng) - 10.0
 

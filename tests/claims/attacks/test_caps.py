@@ -5,17 +5,20 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import random
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from scipy import stats
 
-from dpverify.claims.attacks.caps import Cap, capped, least_cap
+from dpverify.claims.attacks.caps import Cap, capped, least_cap, vector_caps
 from dpverify.guarantee import Budget, InfeasibleBudgetError
 from dpverify.planning.account import account
 from protocols.bitsum import BitsumProtocol, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
+from protocols.sums.vectors import ClientCaps, UnaryVectorSum
 from tests.refusals import refused
 
 Law = dict[tuple[int, int], float]
@@ -196,3 +199,36 @@ def test_a_tighter_cap_never_adds_to_the_error(law: type[NegativeBinomial] | typ
     assert ratios[0] < 1e-15
     assert 0.5 < ratios[-1] <= 1.0
     assert all(before <= after * (1.0 + 1e-12) for before, after in itertools.pairwise(ratios))
+
+
+@pytest.mark.parametrize("noise", [NegativeBinomial(50, 30.0, 0.6), Poisson(50, 40.0)])
+def test_caps_of_vectors_cost_no_more_than_they_say(noise: NegativeBinomial | Poisson) -> None:
+    protocol = UnaryVectorSum(noise, 3, 2.5)
+    budget = Budget(1, "1e-3")
+    found = vector_caps(protocol, budget)
+    most, whole, room = found.client
+
+    def above(counts: int, bound: int) -> float:
+        if isinstance(noise, Poisson):
+            return float(stats.poisson(counts * noise.mean / 50).sf(bound))
+        return float(stats.nbinom(counts * noise.shape / 50, 1.0 - noise.p).sf(bound))
+
+    # Of all users: of one count or another of either, at most the sum; what both have in common is little.
+    exactly = 1.0 - (1.0 - above(1, most)) ** 300, 1.0 - (1.0 - above(6, whole)) ** 50
+    assert max(exactly) <= found.drawn_again <= sum(exactly) * 1.001
+    assert found.delta >= (1e-3 + math.e * found.drawn_again) / (1.0 - found.drawn_again)
+    assert found.delta <= 1.011e-3
+    # One message less, of a count or in all, costs more than its half of the share.
+    assert all(math.e * chance > 5e-6 for chance in (300 * above(1, most - 1), 50 * above(6, whole - 1)))
+    # What an honest user sends has room: her vector's integers, and noise that is not drawn again.
+    vectors = np.random.default_rng(5).normal(size=(2000, 3))
+    places = protocol.scaled(vectors / np.linalg.norm(vectors, axis=1, keepdims=True))
+    assert np.abs(places).sum(axis=1).max() <= room
+    assert np.ceil(np.abs(places)).max() + most <= found.per_count
+    assert np.ceil(np.abs(places)).sum(axis=1).max() + whole <= found.messages
+    # So that a real client never has more, noise of next to none included.
+    for caps in (found.client, ClientCaps(1, 2, 1.5)):
+        for own in vectors[:20]:
+            counts = protocol.view(protocol.report(own / np.linalg.norm(own), random.Random(7), caps=caps))
+            assert counts.max() <= math.ceil(protocol.largest) + caps.noise_per_count
+            assert counts.sum() <= math.floor(caps.largest_l1) + 3 + caps.noise

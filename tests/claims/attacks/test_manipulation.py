@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any
 
@@ -26,6 +27,7 @@ from protocols.kde import KernelDensityProtocol
 from protocols.lsq import GaussianFeatures
 from protocols.shuffler import shuffle
 from protocols.sums import PoissonSum, SplitAndMix
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.vector_sum import VectorSum
 
 USERS, MALICIOUS = 30, 4
@@ -145,7 +147,7 @@ def test_what_cannot_be_asked_is_refused() -> None:
         (
             lambda: manipulation(7, 1),
             TypeError,
-            r"^protocol=7 must be a BitsumProtocol, SumProtocol, BucketSums or VectorSum\.$",
+            r"^protocol=7 must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum\.$",
         ),
     ):
         made: Any = call
@@ -172,3 +174,17 @@ def test_one_cheat_makes_a_sum_modulo_q_anything_and_a_cap_holds_unary_messages(
     unary = PoissonSum(5, 3, 9.0)
     assert manipulation(unary, 2).upper == math.inf
     assert manipulation(unary, 2, cap=7) == Manipulation(2, 0.0, 14.0)
+
+
+@pytest.mark.parametrize(("cap", "per_count"), [(5, 2), (7, 3), (3, 4), (9, 1), (None, 2), (4, None)])
+def test_cheats_move_the_norm_of_a_sum_of_vectors_no_farther(cap: int | None, per_count: int | None) -> None:
+    protocol = UnaryVectorSum(Poisson(5, 3.0), 3, 1.7, seed=4)
+    zero = protocol.analyze(np.zeros((3, 2), dtype=np.int64))
+    counts = np.array(list(itertools.product(range((per_count or 4) + 1), repeat=6)))
+    sent = counts[counts.sum(axis=1) <= (24 if cap is None else cap)].reshape(-1, 3, 2)
+    most = float(np.linalg.norm(protocol.analyze(sent) - zero, axis=1).max())
+    found = manipulation(protocol, 2, cap, per_count=per_count)
+    assert (found.lower, found.upper) == (0.0, pytest.approx(2.0 * most, rel=1e-12))
+    assert manipulation(protocol, 2).upper == math.inf
+    with pytest.raises(TypeError, match=r"^per_count=2 must be omitted but for a UnaryVectorSum\.$"):
+        manipulation(BITSUMS[0], 1, per_count=2)

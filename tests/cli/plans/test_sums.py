@@ -8,7 +8,8 @@ import pytest
 
 from dpverify import cli
 
-ASKED = ["sums", "--epsilon", "1", "--delta", "1e-6", "--users", "200", "--largest", "3"]
+BUDGET = ["sums", "--epsilon", "1", "--delta", "1e-6"]
+ASKED = [*BUDGET, "--users", "200", "--largest", "3"]
 
 
 def test_the_table_and_json_have_the_same_rows(capsys: pytest.CaptureFixture[str]) -> None:
@@ -20,3 +21,15 @@ def test_the_table_and_json_have_the_same_rows(capsys: pytest.CaptureFixture[str
     found = json.loads(capsys.readouterr().out)
     assert [row["name"] for row in found["rows"]] == ["split-and-mix", "poisson-sum", "nb-sum"]
     assert found["rows"][0]["bytes"] == found["rows"][0]["messages"] * 2 > 0
+
+
+def test_vectors_have_a_row_for_each_number_of_bytes(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = [*BUDGET, "--users", "1000", "--dimension", "16"]
+    assert cli.main([*asked, "--bytes", "20,60", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    few, many = found["rows"]
+    assert 1.0 < many["ratio"] < few["ratio"]
+    assert few["bytes_per_user"] <= 20 < many["bytes_per_user"] <= 60
+    # Without a single plan the reason is told, and the status is that of budgets that cannot be met.
+    assert cli.main([*asked, "--bytes", "1"]) == 2
+    assert "cannot be met within 1 bytes" in capsys.readouterr().err

@@ -39,9 +39,9 @@ def test_a_plan_keeps_its_ratio_and_its_budget() -> None:
 def test_more_bytes_are_less_error() -> None:
     limits = (40.0, 160.0)
     front = vector_front((2, 1e-6), users=10_000, dimension=100, max_bytes=(0.01, *limits))
-    assert len(front) == 2
-    assert front[0].ratio > front[1].ratio > 1.0
-    for row, limit in zip(front, limits, strict=True):
+    assert list(front.failures) == ["0.01"]
+    assert front.plans[0].ratio > front.plans[1].ratio > 1.0
+    for row, limit in zip(front.plans, limits, strict=True):
         assert row.bytes_per_user <= limit
         assert 0.998 < row.guarantee.epsilon / 2.0 <= 1.0
 

@@ -74,6 +74,22 @@ def test_the_shuffled_view_is_below_the_enlarged_one() -> None:
         assert report_in_view(800, 0.2, 0.7, 0.1).delta(epsilon).lower < enlarged
 
 
+@pytest.mark.parametrize(("trials", "cover", "kept", "swapped"), [*CASES, (40, 0.5, 0.7, 0.1), (40, 0.3, 0.3, 0.1)])
+def test_a_view_with_coins_added_is_below_the_exact_one(
+    trials: int, cover: float, kept: float, swapped: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pair = report_in_view(trials, cover, kept, swapped)
+    monkeypatch.setattr("dpverify.privacy_loss.losses.blanket._MOST_ATOMS", 1)
+    for fewer, near in ((1e9, 1 - 1e-12), (20.0 * trials * math.sqrt(trials + 1) / 3, 0.7 * (trials == 40)), (20.0, 0)):
+        monkeypatch.setattr("dpverify.privacy_loss.losses.blanket._FEWER_ATOMS", fewer)
+        cells = report_in_view(trials, cover, kept, swapped)
+        assert total(cells) == pytest.approx(1.0, abs=1e-12)
+        for epsilon in (-0.7, 0.0, 0.2, 0.7):
+            found, truth = cells.delta(epsilon), pair.delta(epsilon)
+            assert near * truth.lower <= found.upper + 1e-6
+            assert found.lower <= truth.upper
+
+
 def test_bad_arguments_are_named() -> None:
     with pytest.raises(ValueError, match=r"^kept=0\.8 and swapped=0\.5 must sum to at most 1\.$"):
         report_in_blanket(5, 0.1, 0.8, 0.5)

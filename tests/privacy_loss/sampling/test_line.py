@@ -47,6 +47,30 @@ def below(law: str, z: float, noise: arb, shifted: bool) -> arb:
 
 
 @pytest.mark.parametrize(("law", "noise", "rate", "step"), CASES)
+def test_lists_are_above_and_below_the_truth(law: str, noise: float, rate: float, step: float) -> None:
+    above, below = line_of(law, noise).listed(rate)
+    spread = float(np.sqrt(np.sum(above.up.masses * above.up.losses**2)))
+    for adding, high, low in ((False, above.up, below.up), (True, above.down, below.down)):
+        for epsilon in (-0.3 * spread, 0.0, 0.7 * spread, 3.0 * spread):
+            truth = divergence(ExactNoise(law, noise), rate, epsilon, adding=adding)
+            assert not truth > high.delta(epsilon).upper
+            assert not truth < low.delta(epsilon).lower
+            if truth > 1e-9:
+                assert high.delta(epsilon).upper - low.delta(epsilon).lower < 4e-3 * float(truth)
+
+
+def test_lists_of_opposite_records_are_above_and_below_the_truth() -> None:
+    for noise, rate in ((1.0, 0.01), (0.3, 0.5), (20.0, 1e-6)):
+        above, below = NoiseLine.gaussian(noise, 1e-30, opposite=True).listed(rate)
+        for epsilon in (-0.3 * rate, rate, 3.0 * rate, 0.5):
+            truth = replaced(noise, rate, epsilon)
+            assert not truth > above.up.delta(epsilon).upper
+            assert not truth < below.up.delta(epsilon).lower
+            if truth > 1e-9:
+                assert above.up.delta(epsilon).upper - below.up.delta(epsilon).lower < 4e-3 * float(truth)
+
+
+@pytest.mark.parametrize(("law", "noise", "rate", "step"), CASES)
 def test_masses_and_losses_are_within_their_errors(law: str, noise: float, rate: float, step: float) -> None:
     line = line_of(law, noise)
     cells, grids = line._cells(rate, step), line.sampled(rate, step)

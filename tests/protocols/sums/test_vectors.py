@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import numpy as np
 import pytest
 
@@ -14,12 +16,14 @@ SMALL = UnaryVectorSum(Poisson(3, 0.6), dimension=2, scale=1.7, clip=1.2)
 
 
 def test_messages_and_views_have_one_law() -> None:
-    vectors, rng = sphere(3, 2, 1), np.random.default_rng(5)
+    vectors, rng, entropy = sphere(3, 2, 1), np.random.default_rng(5), random.Random(5)
     sent = [SMALL.randomize(vectors, rng) for _ in range(3000)]
     by_messages = [SMALL.view(each.symbols).ravel() for each in sent]
     assert_same_law(
         rows(np.array(by_messages)), rows(np.array([SMALL.sample_view(vectors, rng).ravel() for _ in sent]))
     )
+    real = [SMALL.view([m for each in vectors for m in SMALL.report(each, entropy)]).ravel() for _ in range(1500)]
+    assert_same_law(rows(np.array(by_messages)), rows(np.array(real)))
     assert_mean(np.array([each.per_user(3) for each in sent]), np.abs(SMALL.scaled(vectors)).sum(axis=1) + 4 * 0.2)
 
 
@@ -47,6 +51,8 @@ def test_arguments_out_of_range() -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(ValueError, match=r"vectors\[1\] has norm 1.5, but must have one in \[0, 1\]"):
         SMALL.randomize([[1.0, 0.0], [0.0, 1.5]], rng)
+    with pytest.raises(ValueError, match=r"vectors\[0\] has norm 1.5, but must have one in \[0, 1\]"):
+        SMALL.report([0.0, 1.5])
     with pytest.raises(ValueError, match="vectors holds 4 users, but must hold at most users=3"):
         SMALL.sample_view(np.zeros((4, 2)), rng)
     with pytest.raises(ValueError, match=r"symbols contains \[2, 0\], but must hold rows"):
