@@ -8,6 +8,7 @@ import { Table, WORD, below, limbsAt, multiplied, ofDecimal, ofFloat, uniform } 
 
 const FORMAT = "dpverify manifest";
 const VERSION = 1;
+const REACH = 30; // binary digits of a coordinate's steps
 const MOST_BYTES = 65536; // of one call of getRandomValues
 const DECIMAL = /^(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)$/;
 const SURROGATE = /\p{Surrogate}/u;
@@ -47,12 +48,13 @@ function largest(query) {
 
 /** Return how many draws an upload takes, of 16 bytes of entropy each. */
 function draws(query) {
-  const { kind, tables } = query;
+  const { kind, tables, instances } = query;
   if (kind === "bloom") return 1 + 2 * query.bits;
-  if (kind === "report") return query.instances;
-  if (kind === "buckets") return query.buckets * query.instances;
-  if (kind === "vector") return 4 * query.blocks.length * query.instances;
-  return (1 + (tables.flood ? 2 : 0) + (tables.drop ? 1 : 0)) * query.instances;
+  const coin = Number(query.points !== undefined && query.points.classes > 1);
+  if (kind === "report") return (1 + coin) * instances;
+  if (kind === "buckets") return query.buckets * instances;
+  if (kind === "vector") return 4 * query.blocks.length * instances;
+  return (1 + (tables.flood ? 2 : 0) + (tables.drop ? 1 : 0) + coin) * instances;
 }
 
 /** Return the shortest head of a CBOR item (RFC 8949, section 3). */
@@ -166,9 +168,53 @@ function encoded(query, value) {
   });
 }
 
+/** Return the words of each wave: what a step adds to its phase in each dimension, and its offset. */
+function wordsOf({ dimension, waves }) {
+  const words = Int32Array.from(waves.match(/.{8}/g), (digits) => parseInt(digits, 16));
+  const size = dimension + 1;
+  return Array.from({ length: words.length / size }, (_, wave) => words.subarray(wave * size, (wave + 1) * size));
+}
+
+/** Return 2 to an integer power, which `**` need not be to the last digit. */
+function power(exponent) {
+  let found = 1;
+  for (let i = 0; i < Math.abs(exponent); i++) found *= exponent < 0 ? 0.5 : 2;
+  return found;
+}
+
+/** Return the class of an answer to a density, and of each wave whether it is positive at the point. */
+function signs({ points: { classes, dimension, shift }, words }, value) {
+  const pair = classes === 1 ? [0, value] : value;
+  const [held, point] = Array.isArray(pair) && pair.length === 2 ? pair : [-1, []];
+  const label = typeof held === "boolean" ? Number(held) : held;
+  const limit = power(REACH - shift);
+  const sized = Array.isArray(point) && point.length === dimension;
+  const known = sized && Number.isInteger(label) && label >= 0 && label < classes;
+  if (!known || !point.every((x) => typeof x === "number" && Math.abs(x) < limit)) {
+    const needed = `a point of ${dimension} numbers below 2^${REACH - shift} in size`;
+    throw new Refused(`value must be ${classes === 1 ? "" : `a class below ${classes} and `}${needed}.`);
+  }
+  const steps = point.map((x) => Math.floor(x * power(shift)));
+  const bits = words.map((wave) => {
+    // Modulo 2^32, as 32 bits hold it.
+    const phase = steps.reduce((sum, step, i) => (sum + Math.imul(wave[i], step)) | 0, wave[dimension]);
+    return 1 ^ (phase >>> 31);
+  });
+  return { label, bits };
+}
+
+/** Yield the bits of all classes: a user's own, and coins of the others. */
+function* among({ points: { classes } }, { label, bits }, next) {
+  for (let held = 0; held < classes; held++) {
+    const other = ((held ^ label) | -(held ^ label)) >>> 31;
+    for (const bit of bits) yield classes > 1 ? (other & (next()[0] >> 15)) | ((1 - other) & bit) : bit;
+  }
+}
+
 /** Return one answer for each instance, with coordinates as limbs. */
 function checked(query, value) {
   if (query.kind === "bloom") return textOf(value);
+  if (query.points) return signs(query, value);
   if (query.asks) return encoded(query, value);
   const answers = query.instances === 1 ? [value] : value;
   if (!Array.isArray(answers) || answers.length !== query.instances) {
@@ -221,6 +267,7 @@ export class Client {
     const client = new Client();
     client.#hash = digest;
     content.queries.forEach((query, number) => {
+      if (query.points) query.words = wordsOf(query.points);
       const tables = Object.entries(query.tables).map(([key, thresholds]) => [key, new Table(thresholds)]);
       client.#queries.set(query.name, { number, query, fields: largest(query), tables: Object.fromEntries(tables) });
     });
@@ -279,7 +326,9 @@ export class Client {
     } else {
       if (this.#sent.get(name)) throw new Refused("name must be that of a query that was not answered yet.");
       this.#sent.set(name, 1);
-      found = answer.flatMap((one) => STEPS[query.kind](query, tables, one, next));
+      const inputs = query.points ? among(query, answer, next) : answer;
+      found = [];
+      for (const one of inputs) found.push(...STEPS[query.kind](query, tables, one, next));
     }
     const bits = fields.reduce((sum, most) => sum + width(most), 0);
     const length = Math.ceil(bits / 8);

@@ -11,14 +11,19 @@ from __future__ import annotations
 import copy
 import hashlib
 import json
+import math
 import re
 import secrets
+import struct
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest", "read_manifest"]
+__all__ = [
+    "Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest", "read_manifest",
+    "signs",
+]  # fmt: skip
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -27,6 +32,7 @@ _DECIMAL = re.compile(r"(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)", re.ASCII)
 _DIGITS = 40
 _DECIMALS: int = 10**_DIGITS
 _SCALE = float(1 << (8 * _WORD))
+_TURN, _REACH = 32, 30  # binary digits of a turn of a wave, and of a coordinate's steps
 
 
 class Refused(ValueError):
@@ -37,33 +43,27 @@ def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
     if hashlib.sha256(data).hexdigest() != hash:
         raise Refused("manifest must have the hash that the application knows.")
-    content: dict[str, Any] = {}
     try:
-        content = json.loads(data)
-        known = (content["format"], content["version"]) == (FORMAT, VERSION)
+        content: dict[str, Any] = json.loads(data)
+        if (content["format"], content["version"]) == (FORMAT, VERSION):
+            return content
     except (KeyError, TypeError, ValueError):
-        known = False
-    if not known:
-        raise Refused(f"manifest must be of version {VERSION}.")
-    return content
+        pass
+    raise Refused(f"manifest must be of version {VERSION}.")
 
 
 def largest(query: Mapping[str, Any]) -> list[int]:
     """Return the largest value of each field of a query's uploads, in their order: what their lengths follow from."""
-    kind, tables = query["kind"], {name: len(table) for name, table in query["tables"].items()}
-    if kind == "report":
-        fields = [query["choices"] - 1]
-    elif kind == "counts":
-        flood = tables.get("flood", 0)
-        fields = [1 + tables["noise"] + flood] + [tables["noise"] + flood] * ("flood" in tables)
-    elif kind == "buckets":
-        fields = [1 + tables["noise"]] * query["buckets"]
-    elif kind == "vector":
-        fields = [most for size in query["blocks"] for most in (size - 1, query["levels"])]
-    else:
-        fields = [query["cohorts"] - 1] + [1] * query["bits"]
-        return fields
-    return fields * int(query["instances"])
+    if query["kind"] == "bloom":
+        return [query["cohorts"] - 1] + [1] * query["bits"]
+    noise, flood = (len(query["tables"].get(name, ())) for name in ("noise", "flood"))
+    fields: dict[str, list[int]] = {
+        "report": [query.get("choices", 0) - 1],
+        "counts": [1 + noise + flood] + [noise + flood] * ("flood" in query["tables"]),
+        "buckets": [1 + noise] * query.get("buckets", 0),
+        "vector": [most for size in query.get("blocks", ()) for most in (size - 1, query["levels"])],
+    }
+    return fields[query["kind"]] * int(query["instances"])
 
 
 def draws(query: Mapping[str, Any]) -> int:
@@ -77,7 +77,8 @@ def draws(query: Mapping[str, Any]) -> int:
         "buckets": query.get("buckets", 0),
         "vector": 4 * len(query.get("blocks", ())),
     }
-    return each[kind] * int(query["instances"])
+    several = "points" in query and query["points"]["classes"] > 1
+    return (each[kind] + several) * int(query["instances"])
 
 
 def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
@@ -192,7 +193,8 @@ class Client:
             A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
             a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
             to 40 digits as text. For a query that asks for levels it is one from 1 on; where it asks for buckets one
-            from 0 on; where it asks for strings, and for RAPPOR, a string.
+            from 0 on; where it asks for strings, and for RAPPOR, a string; where it asks for a density a list of
+            coordinates, or [a class from 0 on, such a list].
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
 
@@ -221,6 +223,8 @@ class Client:
                 if self._sent.get(name, 0):
                     raise Refused("name must be that of a query that was not answered yet.")
                 self._sent[name] = 1
+                if "points" in query:
+                    answer = _among(query, answer, words)
                 found = [
                     field for one in answer for field in _STEPS[query["kind"]](query, self._tables[name], one, words)
                 ]
@@ -258,7 +262,7 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if kind == "bloom":
         return _text(value)
     if "asks" in query:
-        return encoded(query, value)
+        return signs(query, value) if "points" in query else encoded(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
@@ -297,6 +301,33 @@ def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     if not isinstance(answer, int) or not least <= answer <= most:
         raise Refused(f"value must be an integer in [{least}, {most}].")
     return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]
+
+
+def signs(query: Mapping[str, Any], value: Any) -> tuple[int, list[int]]:
+    """Return the class of an answer to a density, and of each wave whether it is positive at the point."""
+    of, classes, limit = query["points"], query["points"]["classes"], 2.0 ** (_REACH - query["points"]["shift"])
+    pair = [0, value] if classes == 1 else value
+    label, point = pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (-1, ())
+    sized = isinstance(point, (list, tuple)) and len(point) == of["dimension"]
+    known = sized and isinstance(label, int) and 0 <= label < classes
+    if not known or not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < limit for x in point):
+        held = f"a point of {of['dimension']} numbers below 2^{_REACH - of['shift']} in size"
+        raise Refused(
+            f"value must be {held}." if classes == 1 else f"value must be a class below {classes} and {held}."
+        )
+    # By a power of two: nothing is rounded but downwards. A turn more, so that all numbers of steps are as long.
+    steps = [math.floor(float(x) * 2.0 ** of["shift"]) % (1 << _TURN) + (1 << _TURN) for x in point] + [1]
+    waves = struct.iter_unpack(f">{len(steps)}i", bytes.fromhex(of["waves"]))
+    phases = [sum([a * b for a, b in zip(wave, steps, strict=True)]) for wave in waves]
+    return int(label), [1 ^ (phase >> (_TURN - 1) & 1) for phase in phases]
+
+
+def _among(query: Mapping[str, Any], answer: tuple[int, list[int]], words: Iterator[bytes]) -> Iterator[int]:
+    """Yield the bits of all classes: a user's own, and coins of the others."""
+    classes, (label, own) = query["points"]["classes"], answer
+    for other in [int(held != label) for held in range(classes)]:
+        for bit in own:
+            yield other & (next(words)[0] >> 7) | (1 - other) & bit if classes > 1 else bit
 
 
 def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:
@@ -366,9 +397,4 @@ def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
     return [filled >> bit & 1 for bit in range(query["bits"])]
 
 
-_STEPS: dict[str, Callable[..., list[int]]] = {
-    "report": _report,
-    "counts": _counts,
-    "buckets": _buckets,
-    "vector": _vector,
-}
+_STEPS: dict[str, Any] = {"report": _report, "counts": _counts, "buckets": _buckets, "vector": _vector}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ __all__ = ["read_design"]
 
 _WHOLE = {"users", "budgets", "queries"}, {"honest"}
 _BUDGET = {"epsilon", "delta"}, {"days"}
-_QUERY = {"name"}, {"bits", "levels", "buckets", "strings", "weight", "bitsum"}
+_QUERY = {"name"}, {field.name for field in fields(Query)} - {"name"}
 """The keys that must be there, and those that may."""
 
 

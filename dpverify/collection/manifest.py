@@ -22,6 +22,7 @@ from flint import arb
 
 from dpverify.claims.registry import claims_named, mechanism_claims_of
 from dpverify.collection.client import largest
+from dpverify.collection.densities.signs import Signs
 from dpverify.collection.query import Asked
 from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
 from dpverify.collection.tables import BITS
@@ -151,7 +152,7 @@ def manifest(
     """
     asked = _read(queries)
     adversary = Schedule([each.day() for each in asked]).threat_model
-    weights = [each.changed * randomizers(each.protocol, each.honest, adversary) for each in asked]
+    weights = [each.touched * randomizers(each.protocol, each.honest, adversary) for each in asked]
     cuts = sum(weight * cut_draws(each.protocol) for weight, each in zip(weights, asked, strict=True))
     recipes = None if cuts else [recipe_of(each.protocol, Fraction(0)) for each in asked]
     free = recipes is not None and not any(recipe.charge for recipe in recipes)
@@ -255,6 +256,7 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
         "instances": asked.instances,
         "honest": asked.honest,
         **({} if asked.asks == "bits" else {"asks": asked.asks}),
+        **({} if asked.points is None else {"points": asked.points.settings}),
         "kind": recipe.kind,
         **recipe.settings,
         "tables": {key: table.to_list() for key, table in recipe.tables.items()},
@@ -301,7 +303,9 @@ def protocol_in(query: dict[str, Any]) -> Any:
 
 def asked_in(query: dict[str, Any]) -> Asked:
     """Return a query of a manifest as it was asked."""
-    return Asked(query["name"], protocol_in(query), query["instances"], query["honest"], query.get("asks", "bits"))
+    points = Signs.of(query["points"]) if "points" in query else None
+    asks = query.get("asks", "bits")
+    return Asked(query["name"], protocol_in(query), query["instances"], query["honest"], asks, points)
 
 
 def recomputed(plan: Manifest) -> Manifest:

@@ -10,7 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.collection.densities.signs import SECOND_MOMENT, Signs
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import randomized_response
 from dpverify.guarantee import InfeasibleBudgetError, Number, exact_number
@@ -35,7 +38,7 @@ BITSUMS: dict[str, Callable[[int, float], Any]] = {
     "poisson": lambda users, error: Poisson(users, error * error),
 }
 """The protocol whose root mean squared error is given, for those that have one parameter."""
-_LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2}
+_LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2, "density": 1}
 """What a query may ask, and how much of it at least."""
 ONE_OF = ("buckets", "strings")
 """Of these an answer is in one sum, and a change moves two."""
@@ -55,10 +58,13 @@ class Asked:
         At least 1.
     honest : number, optional
         As for `dpverify.account`; kept as their number.
-    asks : {"bits", "levels", "buckets", "strings"}
+    asks : {"bits", "levels", "buckets", "strings", "density"}
         Whether an answer is an input for each instance; one of `instances + 1` levels, of each of which but the lowest
         it is counted whether it is reached; one of `instances` buckets, of each of which it is counted whether it is
-        the answer; or a string, which is hashed into one of `instances` cells. All but bits are for protocols of bits.
+        the answer; a string, which is hashed into one of `instances` cells; or a point. All but bits are for protocols
+        of bits, and densities for rr and poisson.
+    points : Signs, optional
+        How a point becomes `instances` bits.
 
     Raises
     ------
@@ -71,6 +77,7 @@ class Asked:
     instances: int = 1
     honest: Any = None
     asks: str = "bits"
+    points: Signs | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -78,12 +85,27 @@ class Asked:
         if self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
         check_integer("instances", self.instances, low=2 if self.asks in ONE_OF else 1)
+        if (self.asks == "density") is (self.points is None):
+            raise ValueError(f"points={self.points!r} must be given for a density, and for nothing else.")
+        if self.points is not None:
+            if not isinstance(self.protocol, (RandomizedResponse, Poisson)):
+                raise TypeError(f"protocol={self.protocol!r} must be rr or poisson for a density.")
+            check_integer("instances", self.instances, low=self.points.sums, high=self.points.sums)
         object.__setattr__(self, "honest", self.day().honest)
 
     @property
     def changed(self) -> int:
-        """In how many instances one user's input may change in a day."""
-        return _changed(self.asks, self.instances)
+        """How many full changes of instances a change of one user's answer costs at most, in a day.
+
+        Of a density one for each wave: of its bits in two classes one becomes a coin and one was a coin, which costs no
+        more than one full change (`dpverify.changes`).
+        """
+        return _changed(self.asks, self.instances) if self.points is None else self.points.features
+
+    @property
+    def touched(self) -> int:
+        """Of how many instances the law of what a user sends may change at all."""
+        return self.changed if self.points is None else self.changed * min(2, self.points.classes)
 
     def day(self, days: int = 1) -> Day:
         """Return what so many days are for `dpverify.account`: what one user does not change costs her nothing."""
@@ -117,6 +139,18 @@ class Query:
     strings : int, optional
         Any string, hashed into one of so many cells, which are counted as buckets are. Strings of one cell are counted
         together; a second query with another name hashes in another way, and what few users have is told apart by both.
+    density : int, optional
+        A point of some dimension: its density, of the Gaussian kernel exp(-|x - y|^2 / bandwidth^2), by the signs of so
+        many public random waves. Its error is that of noise, relative to the kernel's largest value; that of the waves,
+        1.12 over their root at most, comes on top and costs no privacy.
+    dimension : int, optional
+        Of the points.
+    bandwidth : number, optional
+        In their units.
+    classes : int
+        Of a density: each user's point has one of so many labels, as private as the point, and each class a density.
+    seed : int
+        Of the waves, with the name: public.
     weight : number
         A query of twice the weight shall have half of the relative error.
     bitsum : {"rr", "poisson"}, optional
@@ -125,7 +159,7 @@ class Query:
     Raises
     ------
     TypeError, ValueError
-        If not exactly one of bits, levels, buckets and strings is given, or an argument is out of range.
+        If not exactly one of bits, levels, buckets, strings and density is given, or an argument is out of range.
 
     Examples
     --------
@@ -139,6 +173,11 @@ class Query:
     levels: int | None = None
     buckets: int | None = None
     strings: int | None = None
+    density: int | None = None
+    dimension: int | None = None
+    bandwidth: Number | None = None
+    classes: int = 1
+    seed: int = 0
     weight: Number = 1
     bitsum: str | None = None
 
@@ -148,6 +187,12 @@ class Query:
         if len(asked) != 1:
             raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")
         check_integer(asked[0], getattr(self, asked[0]), low=_LEAST[asked[0]])
+        given = {self.dimension is None, self.bandwidth is None, self.density is None}
+        if len(given) > 1 or (self.density is None and (self.classes, self.seed) != (1, 0)):
+            raise ValueError(f"the query {self.name!r} must have dimension and bandwidth with density, and only then.")
+        if self.density is not None:
+            check_integer("seed", self.seed, low=0)
+            Signs.sample(1, self.dimension or 0, self.bandwidth or 0, self.classes, np.random.default_rng(0))
         if not exact_number("weight", self.weight) > 0:
             raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
         if self.bitsum is not None:
@@ -155,26 +200,35 @@ class Query:
 
     @property
     def kind(self) -> str:
-        """Which of `bits`, `levels`, `buckets` and `strings` it is."""
+        """Which of `bits`, `levels`, `buckets`, `strings` and `density` it is."""
         return next(kind for kind in _LEAST if getattr(self, kind) is not None)
 
     @property
     def sums(self) -> int:
         """How many sums it is."""
         size: int = getattr(self, self.kind)
-        return size - 1 if self.kind == "levels" else size
+        return size - 1 if self.kind == "levels" else size * self.classes
 
     @property
     def changed(self) -> int:
-        """In how many of its sums one user's bit may change in a day."""
-        return _changed(self.kind, self.sums)
+        """How many full changes of its sums one user's answer costs at most in a day; see `Asked.changed`."""
+        return _changed(self.kind, self.sums) if self.density is None else self.density
 
     def asked(self, protocol: Any, honest: int | None) -> Asked:
         """Return it as clients answer it, with the protocol of each of its sums."""
-        return Asked(self.name, protocol, self.sums, honest, self.kind)
+        points = None
+        if self.density is not None and self.dimension is not None and self.bandwidth is not None:
+            public = np.random.default_rng([self.seed, *self.name.encode()])
+            points = Signs.sample(self.density, self.dimension, self.bandwidth, self.classes, public)
+        return Asked(self.name, protocol, self.sums, honest, self.kind, points)
 
     def relative(self, users: int) -> float:
-        """Return the root mean squared error, relative to all users (a mean's to its range), per user of a sum's."""
+        """Return the root mean squared error, relative to all users (a mean's to its range), per user of a sum's.
+
+        Of a density that of its noise, relative to the kernel's largest value, 1.
+        """
+        if self.density is not None:  # each sum counts twice, times g over users and waves
+            return 2.0 * math.sqrt(SECOND_MOMENT / self.density) / users
         # The errors of a mean's sums are independent, and their sum is to be compared with users * sums.
         return 1.0 / (users * math.sqrt(self.sums)) if self.kind == "levels" else 1.0 / users
 

@@ -24,6 +24,7 @@ from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batch, Batches, instances
 from dpverify.collection.client import asked_range
+from dpverify.collection.densities.rehearsed import HeldPoints, tossed
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
 from dpverify.collection.tables import probabilities
@@ -43,8 +44,6 @@ _LARGEST = 10**8
 _CHANCE_BITS = 8
 """Into so many binary digits the share of ones is cut, before as many are changed as it takes."""
 
-Generators = Callable[..., np.random.Generator]
-
 
 @dataclass(frozen=True)
 class Rehearsed(Plain):
@@ -55,7 +54,7 @@ class Rehearsed(Plain):
     query : str
         Its name.
     of : str
-        What it asks: bits, levels, buckets or strings.
+        What it asks: bits, levels, buckets, strings or density.
     intervals, covered : int
         How many there were, and how many have the truth.
     rmse : float
@@ -125,7 +124,7 @@ def rehearse(
     Parameters
     ----------
     plan : Manifest
-        Whose queries are of bits, levels, buckets or strings.
+        Whose queries are of bits, levels, buckets, strings or densities.
     folder : Path
         Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
         whose files stay. Days may be more, or fewer, and the confidence and the workers others.
@@ -137,8 +136,10 @@ def rehearse(
     days : int
         How many.
     held : mapping of str to array_like, optional
-        By query, the share of users with each answer: of bits, the share of ones of each. When omitted i/(k + 1) of the
-        users have the i-th of k bits, levels are held alike, and buckets and cells of strings by Zipf's law.
+        By query, the share of users with each answer: of bits, the share of ones of each; of a density points that as
+        many users each hold, behind their class where there are several, at which the density is then estimated. When
+        omitted i/(k + 1) of the users have the i-th of k bits, levels are held alike, buckets and cells of strings by
+        Zipf's law, and points are normal.
     confidence : float
         Of the intervals.
     seed : int
@@ -164,7 +165,7 @@ def rehearse(
     for each in asked:
         if not isinstance(each.protocol, (BitsumProtocol, BucketSums)):
             raise TypeError(
-                f"plan must have queries of bits, levels, buckets or strings, and {each.name!r} is another."
+                f"plan must have queries of bits, levels, buckets, strings or densities, and {each.name!r} is another."
             )
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
     check_integer("days", days, low=1)
@@ -179,10 +180,13 @@ def rehearse(
             "a design with a smaller `honest` lets more of them be missing."
         )
     reader = Reader(plan.data, plan.hash)
-    truths = []
+    truths, points, follow = [], dict[str, HeldPoints](), users - silent - cheating
     for query in queries:
-        shares = _shares(query, None if held is None else held.get(query["name"]))
-        truths.append(_held(query, shares, users - silent - cheating))
+        name, given = query["name"], None if held is None else held.get(query["name"])
+        if "points" in query:
+            points[name] = HeldPoints.of(query, given, follow)
+        truths.append(points[name].bits if name in points else _held(query, _shares(query, given), follow))
+    at = {name: each.points for name, each in points.items()}
     held_by = hashlib.sha256(str([each.tolist() for answers in truths for each in answers]).encode()).hexdigest()
     _begun(folder, [plan.hash, users, silent, cheating, seed, held_by])
     tasks, names = [], [f"day-{day + 1}" for day in range(days)]
@@ -205,8 +209,8 @@ def rehearse(
             size += written
             if progress is not None:
                 progress(done, len(tasks))
-    found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence) for name in names)
-    rows = tuple(_compared(query, truth, found) for query, truth in zip(queries, truths, strict=True))
+    found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence, points=at) for name in names)
+    rows = tuple(_compared(*each, found, points) for each in zip(queries, truths, strict=True))
     return Rehearsal(users, silent, cheating, days, size, rows, found)
 
 
@@ -259,12 +263,19 @@ def _held(query: Mapping[str, Any], shares: NDArray[np.float64], users: int) -> 
     return [np.array([users - one, one]) for one in ones]
 
 
-def _compared(query: Mapping[str, Any], truth: list[NDArray[np.int64]], found: Sequence[Aggregate]) -> Rehearsed:
+def _compared(
+    query: Mapping[str, Any],
+    truth: list[NDArray[np.int64]],
+    found: Sequence[Aggregate],
+    points: Mapping[str, HeldPoints],
+) -> Rehearsed:
     """Return how far the estimates of all days are from the truth of those who follow the protocol."""
     name = query["name"]
     rows = [[row for row in day.estimates if row.query == name] for day in found]
     of = rows[0][0].of
-    if of == "levels":
+    if name in points:
+        exact = points[name].densities(found[0].users[name])  # among all who sent: cheats have no point
+    elif of == "levels":
         exact = [1.0 + sum(int(each[1]) for each in truth) / int(truth[0].sum())]
     elif of == "buckets" and query["kind"] == "buckets":
         exact = [float(each) for counts in truth for each in counts]
@@ -308,7 +319,7 @@ def _total(table: Sequence[str], times: int, rng: np.random.Generator) -> int:
 def _of_report(
     query: Mapping[str, Any], held: NDArray[np.int64], cheats: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    choices = int(query["choices"])
+    choices, held = int(query["choices"]), tossed(held, rng)
     found = np.zeros(choices, dtype=np.int64)
     found[1] = cheats
     for answer, number in enumerate(held):
@@ -320,7 +331,7 @@ def _of_report(
 def _of_counts(
     query: Mapping[str, Any], held: NDArray[np.int64], cheats: int, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    tables, users = query["tables"], int(held.sum())
+    tables, users, held = query["tables"], int(held.sum()), tossed(held, rng)
     own = int(held[query["counted"]])
     if "drop" in tables:
         own = int(_drawn(tables["drop"], own, rng)[0])
@@ -342,11 +353,8 @@ def _of_buckets(
     return sent
 
 
-_SENT: dict[str, Callable[..., NDArray[np.int64]]] = {
-    "report": _of_report,
-    "counts": _of_counts,
-    "buckets": _of_buckets,
-}
+_SENT: dict[str, Callable[..., NDArray[np.int64]]]
+_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets}
 
 
 def _ordered(made: Batch, counts: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:

@@ -191,10 +191,12 @@ class Store:
                     database.execute("UPDATE queries SET state = ? WHERE query = ?", (_CLOSED, place))
             if state != _RELEASED:
                 work = self.folder / f"part-{place}"
-                if not target.exists():
-                    shutil.rmtree(work, ignore_errors=True)  # of what was interrupted
-                    self._write(place, count, work, target, memory)
-                shutil.rmtree(work, ignore_errors=True)
+                try:
+                    if not target.exists():
+                        shutil.rmtree(work, ignore_errors=True)  # of what was interrupted
+                        self._write(place, count, work, target, memory)
+                finally:
+                    shutil.rmtree(work, ignore_errors=True)  # a full disk has room for uploads again
                 with self._changing() as database:
                     database.execute("DELETE FROM uploads WHERE query = ?", (place,))
                     database.execute("UPDATE queries SET state = ? WHERE query = ?", (_RELEASED, place))

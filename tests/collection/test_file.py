@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -27,14 +29,23 @@ bits = 4
 name = "rating"
 levels = 5
 weight = 2
+[[queries]]
+name = "where"
+density = 3
+dimension = 2
+bandwidth = 0.1
+classes = 2
 """
 
 
 def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     (tmp_path / "collection.toml").write_text(TEXT)
     queries = [Query("features", bits=4), Query("rating", levels=5, weight=2)]
+    queries.append(Query("where", density=3, dimension=2, bandwidth=Decimal("0.1"), classes=2))
     budgets = [(("1", "1e-6"), 1), (("2.5", "1e-6"), 7)]
-    assert read_design(tmp_path / "collection.toml") == design(queries, budgets, users=2_000, honest="0.9")
+    found = read_design(tmp_path / "collection.toml")
+    assert found == design(queries, budgets, users=2_000, honest="0.9")
+    assert found.asked[2].points == replace(queries[2], bandwidth="0.1").asked(found.queries[2].protocol, 1_800).points
 
 
 @pytest.mark.parametrize(

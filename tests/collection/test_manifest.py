@@ -7,14 +7,17 @@ import json
 import math
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
 from dpverify.collection.client import Client, draws
+from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import Manifest, asked_in, manifest
 from dpverify.collection.query import Asked
 from dpverify.collection.uploads import Collector
@@ -93,6 +96,34 @@ def test_several_days_are_charged_and_accounted_each() -> None:
             assert exact(stated) / 2 < needed <= exact(stated)
 
 
+def test_a_point_of_several_classes_costs_draws_in_two_of_them() -> None:
+    """One bit becomes a coin and one was a coin: one full change, but the laws of two messages are others."""
+    bitsum, sums = Poisson(2_000, 400.0), [5, 10, 15]
+    said = []
+    for classes, number in enumerate(sums, 1):
+        waves = Signs.sample(5, 2, "0.5", classes, np.random.default_rng(1))
+        asked = Asked("a", bitsum, number, None, "density", waves)
+        plan = manifest([asked], delta="1e-6")
+        epsilon = account(bitsum, instances=5, delta=Fraction("1e-6") * Fraction(999, 1000)).epsilon.upper
+        assert 0 <= Fraction(plan.guarantee["epsilon"]) - Fraction(epsilon) < Fraction(1, 10**8)
+        noise = charge_of(plan.content["queries"][0]["tables"]["noise"])
+        stated = Fraction(plan.guarantee["charged"]["probability"])
+        with ctx.workprec(768):
+            needed = min(classes, 2) * 5 * 2_000 * noise(lambda k: poisson_mass(Fraction(400, 2_000), k))
+            assert exact(stated) / 2 < needed <= exact(stated)
+        said.append(asked_in(plan.content["queries"][0]))
+        assert said[-1] == asked
+    for wrong, argument in (
+        ({"points": None}, "points=None must be given"),
+        ({"asks": "bits"}, "must be given for a density, and for nothing else"),
+        ({"instances": 14}, "instances=14"),
+    ):
+        with pytest.raises(ValueError, match=argument):
+            replace(said[-1], **wrong)
+    with pytest.raises(TypeError, match="must be rr or poisson for a density"):
+        replace(said[-1], protocol=NegativeBinomial(2_000, 40.0, 0.5))
+
+
 def test_what_costs_nothing_is_charged_nothing() -> None:
     plan = manifest(DAY[:1], delta="1e-6")
     assert plan.guarantee["charged"] == {"probability": "0", "share_of_delta": "0"}
@@ -109,7 +140,8 @@ def test_what_costs_nothing_is_charged_nothing() -> None:
 def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
     (query,) = made(name).content["queries"]
     assert asked_in(query) == Asked(name, *QUERIES[name])
-    assert query["protocol"] == {"levels": "rr", "buckets": "poisson", "strings": "rr"}.get(name, name)
+    of_bits = {"levels": "rr", "buckets": "poisson", "strings": "rr", "density": "rr", "classifier": "poisson"}
+    assert query["protocol"] == of_bits.get(name, name)
 
 
 def test_parameters_are_exact_decimals() -> None:
@@ -170,7 +202,8 @@ def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -
     assert (task["name"], task["min_batch_size"]) == (name, 2_000)
     assert vdaf["bits"] == int(vdaf["max_measurement"]).bit_length()
     # Every draw is the largest that there is: of a bit that is neither flipped nor dropped.
-    known: dict[str, object] = {"levels": 5, "buckets": 2, "strings": "red"}
+    known: dict[str, object] = {"levels": 5, "buckets": 2, "strings": "red", "density": [0.0] * 3}
+    known |= {"density": [1, [0.0] * 2]} if name == "classifier" else {}
     held = known.get(query.get("asks", ""), 0 if query["kind"] == "buckets" else 1)
     if query["instances"] > 1 and "asks" not in query:
         held = [held] * query["instances"]

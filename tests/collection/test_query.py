@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify import account
 from dpverify.collection.client import Client
+from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import manifest
-from dpverify.collection.query import BITSUMS, Query
+from dpverify.collection.query import BITSUMS, Asked, Query
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
@@ -45,6 +49,41 @@ def test_a_client_sends_these_bits(query: Query) -> None:
         assert upload[-1] == int("".join(map(str, sent(query, answer))).ljust(8, "0"), 2)
 
 
+def worst(views: list[np.ndarray[Any, Any]], epsilon: float) -> float:
+    """Return the largest divergence of two views, each as its probabilities in one order."""
+    return max(float(np.maximum(a - math.exp(epsilon) * b, 0.0).sum()) for a in views for b in views)
+
+
+@pytest.mark.parametrize("bitsum", [RandomizedResponse(2, 0.3), Poisson(2, 3.0)], ids=repr)
+def test_a_point_in_another_class_costs_no_more_than_it_is_charged(bitsum: Any) -> None:
+    """All views of two users, two waves and two classes: of the first, any two answers; of the second, any one."""
+    signs = Signs.sample(2, 1, "1", 2, np.random.default_rng(0))
+    asked = Asked("q", bitsum, 4, None, "density", signs)
+    assert (asked.changed, asked.touched) == (2, 4)
+    # Not all of the views: a divergence on some of them is a lower bound.
+    poisson = np.exp(-3.0 + np.arange(9) * math.log(3.0) - [math.lgamma(k + 1.0) for k in range(9)])
+
+    def sums(answers: tuple[tuple[int, ...], ...]) -> np.ndarray[Any, Any]:
+        found = np.ones(1)
+        for place in range(4):
+            law = np.ones(1)
+            for label, *bits in answers:
+                one = float(bits[place % 2]) if place // 2 == label else 0.5
+                one = one if isinstance(bitsum, Poisson) else 0.3 + 0.4 * one
+                law = np.convolve(law, [1.0 - one, one])
+            found = np.multiply.outer(found, np.convolve(law, poisson) if isinstance(bitsum, Poisson) else law).ravel()
+        return found
+
+    answers = list(itertools.product((0, 1), repeat=3))
+    curve = account(bitsum, instances=asked.changed, delta="0.1")
+    for epsilon in (0.2, curve.epsilon.upper):
+        most = account(bitsum, instances=asked.changed, epsilon=epsilon).delta.upper
+        found = max(worst([sums((first, other)) for first in answers], epsilon) for other in answers)
+        assert 0.2 * most < found <= most
+    # Nothing less would do: half as many changes are exceeded.
+    assert found > account(bitsum, instances=1, epsilon=curve.epsilon.upper).delta.upper
+
+
 @pytest.mark.parametrize("levels", [2, 3, 5])
 def test_the_error_of_a_mean_is_that_of_its_sums_over_its_range(levels: int) -> None:
     query, users = Query("rating", levels=levels), 40
@@ -62,6 +101,20 @@ def test_the_error_of_a_mean_is_that_of_its_sums_over_its_range(levels: int) -> 
     # Six deviations of a standard deviation that is estimated from so many runs.
     assert abs(np.std(means) / found - 1.0) < 6.0 / math.sqrt(2 * runs)
     assert abs(means.mean() - ratings.mean() / (levels - 1)) < 6.0 * found / math.sqrt(runs)
+
+
+def test_the_error_of_a_density_is_that_of_its_noise_over_the_waves() -> None:
+    query = Query("where", density=32, dimension=2, bandwidth="0.5", classes=3)
+    assert (query.kind, query.sums, query.changed, query.upload(RandomizedResponse(9, 0.1))) == ("density", 96, 32, 96)
+    asked, another = (each.asked(RandomizedResponse(9, 0.1), None) for each in (query, replace(query, name="b")))
+    assert asked.points is not None
+    assert another.points is not None
+    assert asked.points.waves != another.points.waves
+    assert asked == query.asked(RandomizedResponse(9, 0.1), None)
+    # Estimates of sums are off by one user each: that of a density by 2 g / (users waves) times a root of waves.
+    g = asked.points.cosines().g(np.random.default_rng(1).normal(size=(4_000, 2)))[:, :, 0]
+    g *= math.pi / 2.0 / math.sqrt(2.0)
+    assert query.relative(9) == pytest.approx(np.sqrt(np.mean((g**2).sum(axis=1))) * 2.0 / (9 * 32), rel=0.02)
 
 
 @pytest.mark.parametrize(("name", "error"), [("rr", 3.7), ("poisson", 3.7), ("rr", 1e5), ("poisson", 1e-3)])
@@ -93,13 +146,21 @@ def test_more_than_randomized_response_can_err_is_refused() -> None:
 @pytest.mark.parametrize(
     ("given", "argument"),
     [
-        ({}, "bits, levels, buckets, strings"),
+        ({}, "bits, levels, buckets, strings, density"),
         ({"bits": 2, "levels": 3}, "exactly one"),
         ({"bits": 0}, "bits"),
         ({"levels": 1}, "levels"),
         ({"buckets": 1}, "buckets"),
         ({"bits": 1, "weight": 0}, "weight"),
         ({"bits": 1, "bitsum": "3nb"}, "bitsum"),
+        ({"density": 8}, "dimension and bandwidth"),
+        ({"density": 8, "dimension": 2}, "dimension and bandwidth"),
+        ({"bits": 8, "dimension": 2, "bandwidth": 1}, "dimension and bandwidth"),
+        ({"bits": 8, "classes": 2}, "with density"),
+        ({"density": 8, "dimension": 0, "bandwidth": 1}, "dimension"),
+        ({"density": 8, "dimension": 1, "bandwidth": 0}, "bandwidth"),
+        ({"density": 8, "dimension": 1, "bandwidth": 1, "classes": 0}, "classes"),
+        ({"density": 8, "dimension": 1, "bandwidth": 1, "seed": -1}, "seed"),
         ({"bits": 1, "name": " "}, "name"),
         ({"bits": 1, "name": "a\nb"}, "name"),
         ({"bits": 1, "name": "\u00e9"}, "name"),

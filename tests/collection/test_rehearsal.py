@@ -13,7 +13,7 @@ from scipy import stats
 
 from dpverify.audit.clients.conformance import _laws
 from dpverify.collection.manifest import Manifest, manifest
-from dpverify.collection.query import Asked
+from dpverify.collection.query import Asked, Query
 from dpverify.collection.rehearsal import _SENT, arranged, rehearse
 from protocols.bitsum import Poisson, RandomizedResponse
 from protocols.histogram import Histogram
@@ -129,6 +129,22 @@ def test_what_is_held_may_be_said(tmp_path: Path) -> None:
     rating = next(row for row in day.estimates if row.query == "rating")
     assert abs(rating.value - 3.0) < 0.2
     assert day.most_frequent("words")[0].bucket == 1
+
+
+@pytest.mark.parametrize("name", ["rr", "poisson"])
+def test_densities_are_rehearsed_and_found_where_users_are(name: str, tmp_path: Path) -> None:
+    where = Query("where", density=96, dimension=2, bandwidth="0.5", classes=2)
+    bitsum = RandomizedResponse(2_000, 0.2) if name == "rr" else Poisson(2_000, 300.0)
+    rows = [[0, 1.0, 0.0]] * 3 + [[1, -1.0, 0.0]]
+    plan = manifest([where.asked(bitsum, 1_800)], delta="1e-6")
+    found = rehearse(plan, tmp_path, days=2, offline=0.1, held={"where": rows})
+    (row,) = found.queries
+    assert (row.of, row.intervals, row.covered, row.alarms) == ("density", 16, 16, 0)
+    assert row.rmse < 3.0 * found.aggregates[0].densities["where"].sup_rmse
+    estimates = {(each.instance, each.bucket): each.value for each in found.aggregates[0].estimates}
+    assert estimates[0, 0] == pytest.approx(0.75, abs=0.3)
+    assert estimates[1, 3] == pytest.approx(0.25, abs=0.3)
+    assert abs(estimates[1, 0]) < 0.3
 
 
 @pytest.mark.parametrize(

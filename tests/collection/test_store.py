@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import random
+import signal
 import sqlite3
 from collections import Counter
 from pathlib import Path
@@ -142,6 +143,33 @@ def test_neither_keys_nor_the_order_of_arrival_are_stored_and_nothing_is_left(tm
     content = b"".join(path.read_bytes() for path in (tmp_path / "day").iterdir() if path.is_file())
     assert database.execute(columns).fetchall() == []
     assert not [key for key, _ in found if key in content]  # overwritten, not only forgotten
+
+
+def test_a_release_for_which_there_is_no_room_is_made_later(tmp_path: Path) -> None:
+    """No file may grow beyond 40 bytes: as where a disk is full. What is stored stays, and no part of it lies about."""
+    resource = pytest.importorskip("resource")
+    plan, before = few(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    store = opened(tmp_path / "day", plan)
+    store.add(uploads(plan, [1] * FEW))
+    signals = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    with pytest.MonkeyPatch.context() as patch:
+        write = store._write
+
+        def small(*arguments: Any) -> None:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (40, before[1]))
+            try:
+                write(*arguments)
+            finally:
+                resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+        patch.setattr(store, "_write", small)
+        with pytest.raises(OSError, match="File too large"):
+            store.release("q")
+    signal.signal(signal.SIGXFSZ, signals)
+    assert not list((tmp_path / "day").glob("part-*"))
+    assert store.count("q") == FEW
+    (found,) = messages(plan, store.release("q"))
+    assert rows(found) == {(1,): FEW}
 
 
 def test_a_folder_is_that_of_one_manifest_and_batch(tmp_path: Path) -> None:

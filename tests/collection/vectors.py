@@ -10,8 +10,11 @@ import random
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from dpverify.audit.clients.vectors import entropy, value, wrong
 from dpverify.collection.client import Client, Refused
+from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
@@ -20,6 +23,11 @@ from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.response import Rappor
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
+
+
+def _signs(waves: int, dimension: int, bandwidth: str, classes: int) -> Signs:
+    return Signs.sample(waves, dimension, bandwidth, classes, np.random.default_rng(1))
+
 
 FOLDER = Path(__file__).resolve().parents[2] / "clients" / "vectors"
 QUERIES: dict[str, tuple[Any, ...]] = {
@@ -36,6 +44,8 @@ QUERIES: dict[str, tuple[Any, ...]] = {
     "levels": (RandomizedResponse(2_000, 0.1), 4, None, "levels"),
     "buckets": (Poisson(2_000, 400.0), 6, None, "buckets"),
     "strings": (RandomizedResponse(2_000, 0.1), 7, None, "strings"),
+    "density": (RandomizedResponse(2_000, 0.1), 5, None, "density", _signs(5, 3, "0.3", 1)),
+    "classifier": (Poisson(2_000, 400.0), 6, None, "density", _signs(3, 2, "1e6", 2)),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 

@@ -22,7 +22,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
-from dpverify.collection.client import asked_range, cell, encoded, largest
+from dpverify.collection.client import asked_range, cell, encoded, largest, signs
 from dpverify.collection.tables import probabilities
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.laws.discrete import DiscreteLaw
@@ -142,7 +142,12 @@ def client_subject(program: Program, collector: Collector, query: Mapping[str, A
 
 
 def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
-    """Return answers by their names: the lowest and the largest everywhere, and in turns."""
+    """Return answers by their names: the lowest and the largest everywhere, and in turns; of a density three points."""
+    if "points" in query:
+        size, classes = query["points"]["dimension"], query["points"]["classes"]
+        steps = {"the origin": 0.0, "a point": 40_000.5, "a far point": -1e9}
+        points = {name: [number * 2.0 ** -query["points"]["shift"]] * size for name, number in steps.items()}
+        return {name: [at % classes, x] if classes > 1 else x for at, (name, x) in enumerate(points.items())}
     if query["kind"] == "vector":
         size = sum(query["blocks"])
         ends: list[Any] = [["0"] * size, ["1"] * size]
@@ -166,10 +171,16 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
 
 def _laws(query: Mapping[str, Any], answer: Any) -> list[DiscreteLaw]:
     """Return the exact laws of all fields that are looked at, which are independent of each other."""
-    held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
+    if "points" in query:
+        label, own = signs(query, answer)
+        held: Any = [bit if of == label else 0.5 for of in range(query["points"]["classes"]) for bit in own]
+    else:
+        held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
     tables = {name: np.array(probabilities(table)) for name, table in query["tables"].items()}
     laws = functools.cache(lambda one: _OF[query["kind"]](query, tables, one))
-    return _ends(list(itertools.chain.from_iterable(laws(one if isinstance(one, int) else tuple(one)) for one in held)))
+    return _ends(
+        list(itertools.chain.from_iterable(laws(tuple(one) if isinstance(one, list) else one) for one in held))
+    )
 
 
 def _ends(columns: list[Any]) -> list[Any]:
@@ -180,15 +191,17 @@ def _law(pmf: NDArray[np.float64], begin: int = 0) -> DiscreteLaw:
     return DiscreteLaw.of(np.arange(begin, begin + pmf.size), np.maximum(pmf, 0.0))
 
 
-def _of_report(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: int) -> list[DiscreteLaw]:
+def _of_report(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: Any) -> list[DiscreteLaw]:
+    if one == 0.5:  # a coin
+        return [_law(np.array([0.5, 0.5]))]
     choices = query["choices"]
     shifted = np.arange(tables["shift"].size) + one
     return [DiscreteLaw.of(shifted % choices, tables["shift"])]
 
 
-def _of_counts(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: int) -> list[DiscreteLaw]:
+def _of_counts(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: Any) -> list[DiscreteLaw]:
     drop = tables["drop"][1] if "drop" in tables else 0.0
-    own = (1.0 - drop) * (one == query["counted"])
+    own = (1.0 - drop) * (one if query["counted"] else 1 - one)
     up = np.convolve([1.0 - own, own], tables["noise"])
     if "flood" not in tables:
         return [_law(up)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -32,6 +33,8 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
     kind = query["kind"]
     if kind == "bloom" or query.get("asks") == "strings":
         return rng.choice(TEXTS)
+    if "points" in query:
+        return _point(query["points"], rng)
     if "asks" in query:
         return rng.randint(*asked_range(query))
     answers: list[Any]
@@ -46,10 +49,32 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
     return answers[0] if query["instances"] == 1 else answers
 
 
+def _point(of: Mapping[str, Any], rng: random.Random) -> Any:
+    """Return a point, often at the edge of a step or of all that is taken, and its class where there are several."""
+    step, limit = 2.0 ** -of["shift"], 2.0 ** (30 - of["shift"])
+    whole = [0, 1, -1, -step, step, 5e-324, -5e-324, math.nextafter(limit, 0.0), -math.nextafter(limit, 0.0), 3 * step]
+    known = [each for each in whole if abs(each) < limit]
+    point = [rng.choice((rng.gauss(0.0, 3.0 * 2**16 * step), rng.choice(known))) for _ in range(of["dimension"])]
+    return point if of["classes"] == 1 else [rng.randrange(of["classes"]), point]
+
+
 def wrong(query: Mapping[str, Any]) -> list[Any]:
     """Return what no user may hold."""
+    bad: list[Any]
     if query["kind"] == "bloom" or query.get("asks") == "strings":
         return [7, None, "secret\ud800"]
+    if "points" in query:
+        of, good = query["points"], _point(query["points"], random.Random(0))
+        limit, size = 2.0 ** (30 - of["shift"]), of["dimension"]
+        bad = [[limit] * size, [-limit] * size, [True] * size, ["1"] * size, [0.5] * (size + 1), None, 7]
+        if of["classes"] == 1:
+            return [*bad, [0, good]]
+        return [
+            *([0, each] for each in bad),
+            *([label, good[1]] for label in (-1, of["classes"], 0.5, None)),
+            good[1],
+            [good],
+        ]
     if "asks" in query:
         least, most = asked_range(query)
         return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]
@@ -57,7 +82,7 @@ def wrong(query: Mapping[str, Any]) -> list[Any]:
     one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
     if query["kind"] == "vector":
         size = sum(query["blocks"])
-        bad: list[Any] = [["0.1"] * (size - 1), *([each] * size for each in (2, -0.5, "1e-3", "0." + "1" * 41))]
+        bad = [["0.1"] * (size - 1), *([each] * size for each in (2, -0.5, "1e-3", "0." + "1" * 41))]
     else:
         bad = [-1, max(999, query.get("choices", 0), query.get("buckets", 0)), "1", 0.5]
     return [

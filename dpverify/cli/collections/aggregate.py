@@ -43,6 +43,10 @@ def aggregate(
             "--candidates", help="A file with a string in each line, to be named beside the cells of strings."
         ),
     ] = None,
+    at: Annotated[
+        list[str] | None,
+        typer.Option("--at", help="QUERY=FILE, points in .npy, .npz or .parquet: where a density is estimated."),
+    ] = None,
     sums: Annotated[
         Path | None, typer.Option("--sums", help="Write what was counted, to be added elsewhere, and tell nothing.")
     ] = None,
@@ -52,15 +56,21 @@ def aggregate(
     Intervals are by the exact law of the noise. An alarm, with exit status 1, tells that no users who all follow the
     protocols send this.
     """
+    import numpy as np
+
     from dpverify import files as written
     from dpverify.collection.analysis.aggregate import aggregate as aggregated
     from dpverify.collection.analysis.sums import Reader
     from dpverify.collection.manifest import Manifest
+    from dpverify.learning.files.data import read_chunks
     from dpverify.spending.ledger import PrivacyLedger
     from protocols.validation import check_file
 
     texts = [] if candidates is None else [candidates]
-    for path in (manifest, *texts, *(path for path in files if not path.is_dir())):
+    named = dict(each.rpartition("=")[::2] for each in at or [])
+    if not all(named):
+        raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
+    for path in (manifest, *texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
         check_file("path", path, "a file of a collection")
     if sums is not None:
         written.check_path(sums, "--sums", (".json",), read=[manifest, *texts, *files])
@@ -72,7 +82,10 @@ def aggregate(
     paid_from = None if ledger is None else PrivacyLedger(ledger)
     # Of lines as files have them: `splitlines` would end one at a form feed or U+2028, which strings may hold.
     known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
-    made = aggregated(plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known)
+    points = {name: np.concatenate([np.asarray(part) for part in read_chunks(path)]) for name, path in named.items()}
+    made = aggregated(
+        plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known, points=points
+    )
     print_result(made)
     if made.alarms:
         raise typer.Exit(1)

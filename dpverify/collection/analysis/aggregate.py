@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
 from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.analysis.vectors import coordinate_interval, strange_coordinates
 from dpverify.collection.batches import per_user
 from dpverify.collection.client import cell
+from dpverify.collection.densities.estimate import Densities, densities
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.query import ONE_OF, Asked
 from dpverify.collection.recipes import randomizers
@@ -26,7 +28,12 @@ from dpverify.shown import Drawn, Plain
 from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum.negative_binomial import Estimate as Reading
 from protocols.histogram import BucketSums
+from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
+from protocols.vector_sum import VectorSum
+
+_BY_BUCKET = (BucketSums, LabelRandomizedResponse)
+"""Of these each message, or report, is of one bucket."""
 
 __all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
 
@@ -40,14 +47,15 @@ class Estimate(Plain):
     query : str
         Its name.
     of : str
-        "bits", "levels", "buckets" or "strings".
+        "bits", "levels", "buckets" (labels, too), "strings", "vector" or "density".
     instance, bucket : int or None
-        Of which run, and of which bucket or cell; None of a mean over all levels.
+        Of which run, and of which bucket, cell or coordinate; None of a mean over all levels. Of a density the class,
+        and which of the points.
     value : float
-        Unbiased: a number of users, or a mean of levels.
+        Unbiased: a number of users, a mean of levels, the sum of a coordinate, or a density.
     low, high : float
-        The ends of the interval, in [0, users] or from the lowest level to the highest. Low is above high where the
-        batch contradicts every sum.
+        The ends of the interval, in [0, users], from the lowest level to the highest, or in [0, 1]. Low is above high
+        where the batch contradicts every sum.
     strings : tuple of str
         The candidates that are counted in this cell, together with all other strings of it.
     """
@@ -102,6 +110,8 @@ class Aggregate(Drawn):
         Of all alarms together.
     spent : float or None
         The upper end of what the ledger has spent of epsilon, if there is a ledger.
+    densities : dict of str to Densities
+        By query, those that are asked for, to be evaluated anywhere.
     """
 
     table_by: ClassVar[str] = "dpverify.report.collections.aggregates:aggregate_table"
@@ -115,6 +125,7 @@ class Aggregate(Drawn):
     alarms: tuple[Alarm, ...]
     level: float
     spent: float | None
+    densities: Mapping[str, Densities] = field(default_factory=dict, repr=False)
 
     def most_frequent(self, query: str) -> tuple[Estimate, tuple[int, ...]]:
         """Return the most frequent bucket by its estimate, and all that may be it by the intervals of all together."""
@@ -168,7 +179,9 @@ class _Counted:
 
     @property
     def of(self) -> str:
-        return "buckets" if isinstance(self.asked.protocol, BucketSums) else self.asked.asks
+        if isinstance(self.asked.protocol, VectorSum):
+            return "vector"
+        return "buckets" if isinstance(self.asked.protocol, _BY_BUCKET) else self.asked.asks
 
     def law(self, sums: int = 1) -> SumLaw:
         """Return the law of so many counts together."""
@@ -187,6 +200,7 @@ def aggregate(
     level: float = 1e-6,
     ledger: PrivacyLedger | None = None,
     candidates: Sequence[str] = (),
+    points: Mapping[str, ArrayLike] | None = None,
 ) -> Aggregate:
     """Return what sums say, after it was paid for.
 
@@ -195,8 +209,9 @@ def aggregate(
     plan : Manifest
         Whose queries were asked.
     sums : Sums
-        All that came in for the queries that are told: those of bits, levels, buckets and strings. Of each query one
-        batch, for in two the same users may have answered; of sums without files it is taken to be so.
+        All that came in for the queries that are told: those of bits, levels, buckets, strings, densities, vector sums
+        and labels. Of each query one batch, for in two the same users may have answered; of sums without files it is
+        taken to be so.
     confidence : float
         In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
     level : float
@@ -206,6 +221,8 @@ def aggregate(
         before. Sums without files are always paid for: another day may have counted the same.
     candidates : sequence of str
         Strings to be named beside the cells in which they are counted.
+    points : dict of str to array_like, shape (points, dimension), optional
+        By query, where to estimate a density: public points, chosen without looking at the waves.
 
     Returns
     -------
@@ -227,17 +244,44 @@ def aggregate(
     if not queries:
         raise ValueError("sums must have a query, at least one.")
     found = [_counted(query, sums, ThreatModel(plan.guarantee["threat_model"])) for query in queries]
+    strange = (points or {}).keys() - {each.asked.name for each in found if each.asked.points is not None}
+    if strange:
+        raise ValueError(f"points={sorted(strange)} must be of densities that sums have.")
     named = _named(found, candidates)
     spent = None if ledger is None else _paid(ledger, found, sums)
     charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
     tests = sum(each.counts.size + len(each.counts) for each in found)
-    rows, alarms = list[Estimate](), list[Alarm]()
+    rows, alarms, known = list[Estimate](), list[Alarm](), dict[str, Densities]()
     for each in found:
-        rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
+        if each.asked.points is not None:
+            made, name = _densities(each, charged), each.asked.name
+            rows, known = rows + _at(made, name, confidence, (points or {}).get(name)), {**known, name: made}
+        else:
+            rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
         alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
     rows = [replace(row, strings=tuple(named.get((row.query, row.bucket), ()))) for row in rows]
     users = {each.asked.name: each.users for each in found}
-    return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent)
+    return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent, known)
+
+
+def _densities(each: _Counted, charged: Fraction) -> Densities:
+    law, signs = each.law(), each.asked.points
+    assert signs is not None
+    sums = [law.estimate(count) for count in each.counts[:, 0].tolist()]
+    return densities(signs, each.asked.protocol, each.users, sums, float(sum(_cost(charged, each))))
+
+
+def _at(found: Densities, name: str, confidence: float, points: ArrayLike | None) -> list[Estimate]:
+    """Return the estimates of a density at points."""
+    if points is None:
+        return []
+    values, (low, high) = found(points), found.intervals(points, confidence)
+    places = [(at, of) for of in range(found.signs.classes) for at in range(len(values))]
+    label = dict.fromkeys([0]) if found.signs.classes == 1 else {of: of for of in range(found.signs.classes)}
+    return [
+        Estimate(name, "density", label[of], at, float(values[at, of]), float(low[at, of]), float(high[at, of]))
+        for at, of in places
+    ]
 
 
 def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Counted:
@@ -248,14 +292,15 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         raise ValueError(f"sums of {asked.name} must be of one batch, and are of {len(batches)}: {', '.join(batches)}.")
     if (users != users[0]).any():
         raise ValueError(f"sums of {asked.name} must be of all its instances, by the same users.")
-    sum_law(_bitsum(asked), 1)  # a TypeError where there is none
+    if not isinstance(asked.protocol, VectorSum):
+        sum_law(_bitsum(asked), 1)  # a TypeError where there is none
     needed = randomizers(asked.protocol, asked.honest, adversary)
     if users[0] < needed:
         raise ValueError(f"users={users[0]} of {asked.name} must be at least the {needed} that the guarantee is for.")
     least, most = per_user(query)
     messages = counts.sum(axis=1)
     strange = bool(((messages < least * users) | (messages > most * users)).any())
-    if not isinstance(asked.protocol, BucketSums):
+    if not isinstance(asked.protocol, (*_BY_BUCKET, VectorSum)):
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
         counts = users[0] - counts
@@ -268,9 +313,13 @@ def _kept(level: float, charged: Fraction, each: _Counted) -> float:
     Their draws are r with `(1 - s) r <= q`, and those of an honest user cost at most all of the charge over these
     users; beside it each report may be off by 2^-128.
     """
+    off, rounded = _cost(charged, each)
+    return max(0.0, float((1 - off) * Fraction(level) - rounded))
+
+
+def _cost(charged: Fraction, each: _Counted) -> tuple[Fraction, Fraction]:
     draws = Fraction(each.users * each.counts.size)
-    off = charged * draws / each.honest
-    return max(0.0, float((1 - off) * Fraction(level) - draws / 2**128))
+    return charged * draws / each.honest, draws / 2**128
 
 
 def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
@@ -299,6 +348,12 @@ def _named(found: list[_Counted], candidates: Sequence[str]) -> dict[tuple[str, 
 
 def _estimates(each: _Counted, side: float) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
+    if each.of == "vector":
+        return [
+            Estimate(name, each.of, run, at, *coordinate_interval(asked.protocol, row, each.users, side))
+            for run, rows in enumerate(_by_coordinate(each))
+            for at, row in enumerate(rows)
+        ]
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
         value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))
@@ -311,20 +366,31 @@ def _estimates(each: _Counted, side: float) -> list[Estimate]:
     return rows
 
 
+def _by_coordinate(each: _Counted) -> NDArray[np.int64]:
+    protocol = each.asked.protocol
+    return each.counts.reshape(len(each.counts), protocol.dimension, protocol.levels + 1)
+
+
 def _alarms(each: _Counted, side: float) -> list[str]:
     """Return what has at each side of each count, and of all of a run together, at most a probability of `side`."""
-    found, (low, high) = list[str](), Tails(each.law(), side).possible
-    if each.users > each.asked.protocol.users:
-        found.append(f"{each.users:,} users took part, but there are {each.asked.protocol.users:,}.")
+    found, protocol = list[str](), each.asked.protocol
+    if each.users > getattr(protocol, "users", each.users):
+        found.append(f"{each.users:,} users took part, but there are {protocol.users:,}.")
     if each.strange:
         found.append(f"{each.users:,} users cannot have sent so many messages, or so few.")
+    if each.of == "vector":
+        return found + [
+            said for rows in _by_coordinate(each) for said in strange_coordinates(protocol, rows, each.users, side)
+        ]
+    low, high = Tails(each.law(), side).possible
     outside = each.counts[(each.counts < low) | (each.counts > high)]
     if outside.size:
         found.append(
             f"{outside.size:,} of {each.counts.size:,} counts, such as {outside[0]:,}, are outside of "
             f"[{low:,}, {high:,}], where every true sum leaves them."
         )
-    if each.of in ONE_OF:  # every user is in one, so that all sums together are known
+    # Every user is in one, so that all sums together are known: as surely as the reports, where these are one each.
+    if each.of in ONE_OF and not isinstance(protocol, LabelRandomizedResponse):
         low, high = Tails(each.law(each.counts.shape[1]), side).between(each.users)
         for total in each.counts.sum(axis=1):
             if not low <= total <= high:

@@ -23,9 +23,12 @@ from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.search import largest_integer
 from protocols.bitsum import LocalRandomizedResponse, Pure, RandomizedResponse, ThreeNB
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.local.labels import LabelRandomizedResponse
 
-__all__ = ["SumLaw", "Tails", "sum_law"]
+__all__ = ["SumLaw", "Tails", "between", "sum_law"]
 
+_ROUNDED = 2.0**-50
+"""What probabilities that some floating point operations compute are off by, relatively, at most."""
 _FINE = 50
 """Into so many steps a standard deviation is cut by the lattice."""
 Parts = Sequence[IntegerLaw]
@@ -45,6 +48,8 @@ class SumLaw:
         Takes T, and returns the independent parts of X whose law depends on it.
     noise : tuple of (parts, parts)
         The other parts, as laws that are proved to be no smaller, and no larger, than the true ones.
+    lower : callable, optional
+        As `moving`, if that is proved to be no smaller only, a law that is proved to be no larger.
     """
 
     inputs: int
@@ -52,6 +57,7 @@ class SumLaw:
     slope: float
     moving: Callable[[int], Parts]
     noise: tuple[Parts, Parts] = ((), ())
+    lower: Callable[[int], Parts] | None = None
 
     def estimate(self, count: int) -> float:
         """Return the unbiased estimate of T."""
@@ -72,8 +78,9 @@ def sum_law(protocol: Any, inputs: int) -> SumLaw:
     Parameters
     ----------
     protocol : object
-        rr, local-rr, nb, poisson, 3nb or pure. X is the number of ones that are reported, or of messages, or how many
-        more messages are +1 than -1; where the estimate is "under", how many messages fewer than inputs there are.
+        rr, local-rr, nb, poisson, 3nb, pure or labels. X is the number of ones that are reported, or of messages, or
+        how many more messages are +1 than -1; where the estimate is "under", how many messages fewer than inputs there
+        are; of labels how many reports are of one of them, which T users hold.
     inputs : int
         At least 1.
 
@@ -90,9 +97,23 @@ def sum_law(protocol: Any, inputs: int) -> SumLaw:
             1.0 - 2.0 * p,
             lambda t: [binomial(t, p, TAIL).mirrored(t), binomial(inputs - t, p, TAIL)],
         )
+    if isinstance(protocol, LabelRandomizedResponse):
+        other, others = protocol.other_probability, protocol.classes - 1
+
+        def reports(t: int, side: float) -> Parts:
+            missed = min(1.0, others * other * (1.0 - side))
+            return [binomial(t, missed, TAIL).mirrored(t), binomial(inputs - t, other * (1.0 + side), TAIL)]
+
+        return SumLaw(
+            inputs,
+            inputs * other,
+            protocol.contrast,
+            lambda t: reports(t, _ROUNDED),
+            lower=lambda t: reports(t, -_ROUNDED),
+        )
     claims = mechanism_claims_of(protocol)
     if not isinstance(protocol, (SingleNoise, ThreeNB, Pure)):
-        raise TypeError(f"protocol={protocol!r} must be of bits: rr, local-rr, nb, poisson, 3nb or pure.")
+        raise TypeError(f"protocol={protocol!r} must be of bits (rr, local-rr, nb, poisson, 3nb or pure) or labels.")
     # A share of the noise is rounded up where that makes X larger, and down where it makes it smaller.
     less, more = (claims.with_users(protocol, inputs, more_private=side) for side in (False, True))
     if isinstance(protocol, SingleNoise):
@@ -122,6 +143,14 @@ def _above(parts: Sequence[IntegerLaw], level: float) -> int:
     return _positive(parts).exceeded_with_chance(level) + sum(part.start for part in parts)
 
 
+def between(larger: Parts, smaller: Parts, level: float) -> tuple[int, int]:
+    """Return between which integers a sum of parts is, but for a probability of at most `level` at each side.
+
+    Of the parts one law is proved to be no smaller, and one to be no larger.
+    """
+    return -_above([part.mirrored() for part in smaller], level), _above(larger, level)
+
+
 class Tails:
     """Between which counts X is, but for a probability of at most `level` at each side.
 
@@ -146,10 +175,9 @@ class Tails:
         """Return a and b with P_t(X < a) and P_t(X > b) at most the level."""
         tried, shift = (t, 0) if self._moves else (0, t)  # where only X's place depends on T, one law is enough
         if tried not in self._known:
-            moving = self.law.moving(tried)
-            up, down = ([*moving, *noise] for noise in self.law.noise)
-            low, high = -_above([part.mirrored() for part in down], self.level), _above(up, self.level)
-            self._known[tried] = low, high
+            moving = [moving(tried) for moving in (self.law.moving, self.law.lower or self.law.moving)]
+            larger, smaller = ([*parts, *noise] for parts, noise in zip(moving, self.law.noise, strict=True))
+            self._known[tried] = between(larger, smaller, self.level)
         low, high = self._known[tried]
         return low + shift, high + shift
 

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.collection.query import ONE_OF
+from dpverify.digits import rounded_up
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def _title(found: Aggregate) -> str:
 
 
 def _name(row: Estimate) -> str:
-    place = row.instance if row.bucket is None else row.bucket
+    place: object = row.instance if row.bucket is None else row.bucket
+    if row.of == "density":
+        place = f"at point {row.bucket}" + ("" if row.instance is None else f", class {row.instance}")
     named = f" ({', '.join(map(repr, row.strings))})" if row.strings else ""
     return row.query if place is None else f"{row.query} {place}{named}"
 
@@ -54,7 +57,7 @@ def _shown(found: Aggregate) -> list[Estimate]:
     rows = []
     for name in found.users:
         of = [row for row in found.estimates if row.query == name]
-        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if of[0].of in ONE_OF else of
+        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if of and of[0].of in ONE_OF else of
     return rows
 
 
@@ -62,7 +65,7 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     """Return a row for each estimate, of buckets the largest ones, and a line for each alarm."""
     rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
     for row in _shown(found):
-        digits = 4 if row.of == "levels" else 0
+        digits = 4 if row.of in ("levels", "density") else 0
         rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
     lines = [
         f"{found.confidence:.4g} confidence: of each interval, and of a query's buckets, or cells, of all together."
@@ -70,6 +73,10 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")
+    for name, density in found.densities.items():
+        classes = "" if density.signs.classes == 1 else f"{density.signs.classes} classes, "
+        of, rmse = f"{classes}{density.signs.features:,} waves", rounded_up(density.sup_rmse, 3)
+        lines.append(f"{name}: a density, {of}; it errs by {rmse} at any point, at most (root mean square).")
     if found.spent is not None:
         lines.append(f"The ledger has spent epsilon {found.spent:.6g} with this.")
     said = [f"ALARM, {alarm.query}: {alarm.reason}" for alarm in found.alarms]

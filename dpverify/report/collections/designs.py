@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from dpverify.collection.design import Design
+    from dpverify.collection.query import Query
 
 __all__ = ["design_bars", "design_table"]
 
@@ -32,6 +33,13 @@ def _title(found: Design) -> str:
     return f"{counted(found.users, 'user')}{honest}"
 
 
+def _asks(query: Query) -> str:
+    size = f"{getattr(query, query.kind):,}"
+    if query.density is None:
+        return f"{size} {query.kind}"
+    return f"density, {size} waves" + ("" if query.classes == 1 else f", {counted(query.classes, 'class', 'classes')}")
+
+
 def design_table(found: Design) -> RenderableType:
     """Return a row for each query and for each budget."""
     weights = ("weight",) if len({row.query.weight for row in found.queries}) > 1 else ()
@@ -41,7 +49,7 @@ def design_table(found: Design) -> RenderableType:
         noise = ", ".join(f"{value:.4g}" for value in row.parameters.values() if isinstance(value, float))
         rows.add_row(
             row.query.name,
-            f"{getattr(row.query, row.query.kind):,} {row.query.kind}",
+            _asks(row.query),
             row.bitsum,
             noise,
             *(f"{float(row.query.weight):g}" for _ in weights),
@@ -62,7 +70,8 @@ def design_table(found: Design) -> RenderableType:
     guarantee = found.limits[0].guarantee
     lines = (
         "noise: the flip probability of rr, the mean of poisson. RMSE: exact, of one sum, in users. relative: of all "
-        "users; of a mean, to its range. upload: what a user sends a day, at most on average, without addresses. "
+        "users; of a mean, to its range; of a density, to the kernel's largest value, without what its waves err. "
+        "upload: what a user sends a day, at most on average, without addresses. "
         "changed sums: those that replacing one user may change.",
         f"{guarantee.side.value.capitalize()}s of everything together, {guarantee.adjacency.value} adjacency (all that "
         f"a user sends in these days), {guarantee.threat_model.value} threat model.",

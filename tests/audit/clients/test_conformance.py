@@ -72,7 +72,7 @@ def test_what_no_client_can_send_is_refuted_by_its_law_too(found: dict[str, list
 def test_the_client_in_javascript_conforms(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
     hash = manifest(
-        [Asked(name, *QUERIES[name]) for name in ("rr", "3nb", "vector-sum", "levels")], delta="1e-6"
+        [Asked(name, *QUERIES[name]) for name in ("rr", "3nb", "vector-sum", "levels", "classifier")], delta="1e-6"
     ).write(path)
     report = audit_client(f"node {NODE}", path, hash, trials=200, level=0.5)
     # Its entropy is the operating system's: so p-values are held against what some 10^3 of them never are.
@@ -86,7 +86,7 @@ def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
 
 
 def test_the_laws_are_those_of_the_uploads_exact_to_six_deviations(tmp_path: Path) -> None:
-    for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings"):
+    for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings", "density", "classifier"):
         path = tmp_path / "plan.json"
         made = manifest([Asked(name, *QUERIES[name])], delta="1e-6")
         program = Program(said("none"), path, made.write(path))

@@ -11,7 +11,7 @@ import pytest
 from dpverify.cli import main
 from dpverify.collection.analysis.sums import Sums
 from dpverify.collection.manifest import manifest
-from dpverify.collection.query import Asked
+from dpverify.collection.query import Asked, Query
 from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum import Poisson, RandomizedResponse
 from tests.collection.analysis.collected import write
@@ -49,6 +49,25 @@ def test_an_alarm_has_a_status_of_its_own(collection: Path, capsys: pytest.Captu
     assert "ALARM, a: 1 of 2 counts, such as 80," in capsys.readouterr().out
     for words in (["Monday/0-0"], ["Monday", "Monday"], ["plan.json"], ["nothing"], ["Monday", "--ledger", "none"]):
         assert main(["aggregate", "plan.json", *words]) == 2
+
+
+def test_a_density_is_estimated_at_the_points_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = Query("a=b", density=30, dimension=2, bandwidth=1).asked(RandomizedResponse(80, 0.25), None)
+    plan = manifest([asked], delta="1e-3")
+    plan.write("plan.json")
+    sums = Sums(plan.hash, {"a=b": np.full(30, 80)}, {"a=b": np.full((30, 2), 40)})
+    Path("sums.json").write_text(sums.to_json())
+    np.save("grid.npy", np.zeros((3, 2)))
+    assert main(["aggregate", "plan.json", "sums.json", "--at", "a=b=grid.npy", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [(row["of"], row["bucket"], abs(row["value"]) < 1e-9) for row in rows] == [
+        ("density", place, True) for place in range(3)
+    ]
+    for wrong in ("grid.npy", "a=b=nothing.npy", "c=grid.npy"):
+        assert main(["aggregate", "plan.json", "sums.json", "--at", wrong]) == 2
 
 
 def test_a_file_of_candidates_is_read_line_by_line(

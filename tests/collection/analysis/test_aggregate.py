@@ -22,6 +22,7 @@ from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse, Thre
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
+from protocols.vector_sum import VectorSum
 from tests.collection.analysis.collected import messages, write
 
 USERS, PRESENT = 3_000, 2_700
@@ -143,6 +144,49 @@ def test_real_clients_batches_are_read(tmp_path: Path) -> None:
     assert "No alarm" in text
 
 
+def test_real_clients_points_become_a_density(tmp_path: Path) -> None:
+    where = Query("where", density=200, dimension=2, bandwidth="0.5", classes=2)
+    plan = manifest([where.asked(Poisson(THERE, 40.0), THERE)], delta="1e-2")
+    points = [[user % 2, [0.9 * (-1) ** user, 0.25]] for user in range(THERE)]
+    write(plan, tmp_path / "batch", messages(plan, {"where": points}, np.random.default_rng(6)), THERE, "Monday")
+    sums = Reader(plan.data, plan.hash).files([tmp_path / "batch"])
+    at = np.array([[0.9, 0.25], [-0.9, 0.25], [0.0, 0.0]])
+    found = aggregate(plan, sums, points={"where": at})
+    density = found.densities["where"]
+    assert (found.alarms, density.predict(at[:2]).tolist()) == ((), [0, 1])
+    assert [row.value for row in found.estimates] == density(at).T.ravel().tolist()
+    far = np.exp(-4.0 * np.array([0.0, 1.8**2, 0.9**2 + 0.25**2]))
+    true = [*(far / 2), *(far[[1, 0, 2]] / 2)]
+    assert max(abs(row.value - value) for row, value in zip(found.estimates, true, strict=True)) < 4 * density.sup_rmse
+    assert all(row.low <= value <= row.high for row, value in zip(found.estimates, true, strict=True))
+    assert "where: a density, 2 classes, 200 waves; it errs by 0.0" in str(found)
+    assert "where at point 2, class 1" in str(found)
+    assert "it errs by 0.0" in str(aggregate(plan, sums))
+    for name in ("wher", "x"):
+        with pytest.raises(ValueError, match="must be of densities that sums have"):
+            aggregate(plan, sums, points={name: at})
+
+
+def test_labels_and_vectors_have_intervals(tmp_path: Path) -> None:
+    labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.5), 1)], delta=0)
+    vectors = manifest([Asked("v", VectorSum(THERE, 4, 3, 0.2, stratified=True, sampled=2), 1)], delta="1e-3")
+    held = {"l": [user % 4 // 2 for user in range(THERE)], "v": [[0.5, user % 2, 0.0, 1.0] for user in range(THERE)]}
+    true = {"l": [THERE / 2, THERE / 2, 0], "v": [THERE / 2, THERE / 2, 0, THERE]}
+    for name, plan in (("l", labels), ("v", vectors)):
+        sent = messages(plan, held, np.random.default_rng(7))
+        write(plan, tmp_path / name, sent, THERE, "Monday")
+        sums = Reader(plan.data, plan.hash).files([tmp_path / name])
+        found = aggregate(plan, sums, confidence=1 - 1e-4)
+        assert found.alarms == ()
+        for row, value in zip(found.estimates, true[name], strict=True):
+            assert max(row.low, 1) <= max(value, 1) <= row.high < row.low + 0.9 * THERE
+            assert row.low <= min(max(row.value, 0), THERE) <= row.high
+        # All reports of one label, or of one coordinate, are what nobody's answers make.
+        counts = np.zeros_like(sums.counts[name])
+        counts[0, 0] = sums.counts[name].sum()
+        assert aggregate(plan, made(plan, {name: counts}, THERE)).alarms
+
+
 def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     days = [
@@ -218,5 +262,7 @@ def test_what_cannot_be_told_is_refused() -> None:
     with pytest.raises(ValueError, match="confidence"):
         aggregate(PLAN, fine, confidence=1.0)
     labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.0), 1)], delta=0)
-    with pytest.raises(TypeError, match="must be of bits"):
-        aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))
+    found = aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))
+    assert [(row.of, row.bucket, row.low, row.high) for row in found.estimates] == [
+        ("buckets", place, 0, 6) for place in range(3)
+    ]

@@ -20,6 +20,7 @@ from protocols.bitsum import (
     RandomizedResponse,
     ThreeNB,
 )
+from protocols.local.labels import LabelRandomizedResponse
 from tests.refusals import refused
 
 USERS, FAR = 7, 160
@@ -31,6 +32,7 @@ PROTOCOLS = [
     NegativeBinomial(USERS, 2.5, 0.4),
     ThreeNB(USERS, 0.5, 2.0, 0.5, 1.5),
     Pure(USERS, 0.5, 0.2, 2.0, 0.5),
+    LabelRandomizedResponse(5, 1.2),
 ]
 
 
@@ -44,6 +46,9 @@ def pmf(protocol: Any, inputs: int, true: int) -> NDArray[np.float64]:
     if isinstance(protocol, (RandomizedResponse, LocalRandomizedResponse)):
         p = protocol.flip_probability
         parts = [at(stats.binom(true, 1 - p)), at(stats.binom(inputs - true, p))]
+    elif isinstance(protocol, LabelRandomizedResponse):
+        parts = [at(stats.binom(true, protocol.keep_probability))]
+        parts.append(at(stats.binom(inputs - true, protocol.other_probability)))
     elif isinstance(protocol, (ThreeNB, Pure)):
         noise = stats.nbinom(protocol.shape * share, 1 - protocol.p)
         kept = stats.binom(true, 1 - getattr(protocol, "drop_probability", 0.0))

@@ -1,0 +1,1 @@
+"""Densities of points: their bits, by integers alone, and what sums of these say."""
