@@ -70,7 +70,8 @@ class Calls:
 
     def results(self, level: float) -> Iterator[AuditResult]:
         """Yield the tests, each at about this level; none for repeated outputs where outputs are equal anyway."""
-        rows, codes = _distinct(np.concatenate(self._rows)), np.concatenate(self._codes)
+        self._rows, self._codes = [np.concatenate(self._rows)], [np.concatenate(self._codes)]
+        rows, codes = _distinct(self._rows[0]), self._codes[0]
         runs = len(codes)
 
         def result(check: StructureCheck, fault: str, method: str) -> AuditResult:
@@ -108,4 +109,4 @@ def _distinct(rows: NDArray[np.float64]) -> NDArray[np.float64]:
         if not any(abs(float(centred @ other)) > 1.0 - _SAME for other in standardised):
             kept.append(at)
             standardised.append(centred)
-    return rows[:, kept]
+    return rows if len(kept) == rows.shape[1] else rows[:, kept]

@@ -248,6 +248,11 @@ def sensitivity_of_zero(x: Any, rng: Any) -> Any:
     return x.sum() + rng.laplace(scale=(features - parents) / 1.0)
 
 
+def edge_of_the_data(x: Any, rng: Any) -> Any:
+    """Whether a network has an edge is decided without noise, and published next to a noisy count."""
+    return bool(x[:2].sum() > 0.5), x.sum() + rng.laplace()
+
+
 def nan_is_not_clipped(x: Any, rng: Any) -> Any:
     return np.clip(x, 0, 1).sum() + rng.laplace()
 
@@ -263,6 +268,7 @@ RECORDED = {
     domain_of_the_data: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
     clipped_and_not_used: (ZEROS, (30.0, *ZEROS[1:]), "scale", True),
     sensitivity_of_zero: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
+    edge_of_the_data: (ZEROS, (1.0, *ZEROS[1:]), "bare", True),
     nan_is_not_clipped: (ZEROS, (math.nan, *ZEROS[1:]), "bare", True),
     spent_twice: (ZEROS, (1.0, *ZEROS[1:]), "scale", True),
 }
