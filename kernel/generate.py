@@ -173,7 +173,7 @@ def main() -> int:
     parser.add_argument(
         "--steps", type=int, default=1, help="So many instances have the worst of all choices, not of each one's."
     )
-    given = parser.parse_args()
+    given = parser.parse_intermixed_args()
     try:
         settings = dict(setting.split("=", 1) for setting in given.settings)
         print(theorem(json.loads(given.certificate.read_text()), settings, given.plain, given.steps))

@@ -1,8 +1,9 @@
-"""Audits of vector sums: which vectors users hold, and the exact laws of coordinates' reports and estimates."""
+"""Audits of sums of vectors: which vectors users hold, and the exact laws of coordinates' reports and estimates."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from contextlib import suppress
 from typing import Any
@@ -14,28 +15,34 @@ from dpverify.audit.running.target import ReadTarget, Runnable, Target
 from dpverify.audit.subject import Dataset, Messages, Neighbours, Subject
 from dpverify.audit.subjects.bitsum import Implementation, Shuffler, message_by_message
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.sums.vectors import UnaryVectorClaims
 from dpverify.claims.vector_sum.law import nearest
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.shuffler import shuffle
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.vector_sum import VectorSum
 
-__all__ = ["own_vector_sum", "vector_sum_subject"]
+__all__ = ["own_vector_sum", "unary_vector_subject", "vector_sum_subject"]
+
+Vectors = VectorSum | UnaryVectorSum
 
 _MOST_COORDINATES = 4
 """Of more coordinates, the first and the last are looked at."""
+_NEAR = 1e-7
+"""How near to an integer the difference of two counts is, relatively, once it was rotated there and back."""
 _WATCHED_USERS = 200
 """Up to so many users our own protocol runs message by message, beyond that by the sampler of its views."""
 
 
 def own_vector_sum(
-    protocol: VectorSum, *, shuffler: Shuffler = shuffle, aggregated: bool | None = None
+    protocol: Vectors, *, shuffler: Shuffler = shuffle, aggregated: bool | None = None
 ) -> Implementation:
     """Return what can be watched of our own protocol, or of a subclass, which may override anything.
 
     Parameters
     ----------
-    protocol : VectorSum
+    protocol : VectorSum or UnaryVectorSum
         The implementation.
     shuffler : callable
         The shuffler of the message-level path.
@@ -44,7 +51,7 @@ def own_vector_sum(
     """
     if aggregated is None:
         aggregated = protocol.users > _WATCHED_USERS
-    width = protocol.dimension * (protocol.levels + 2)
+    width = protocol.dimension * (1 + _kinds(protocol))
     if aggregated:
         target = Target(functools.partial(_aggregated, protocol), False, (width,))
     else:
@@ -52,21 +59,100 @@ def own_vector_sum(
     return Implementation.watching(protocol, target, shuffler, functools.partial(_numbered, protocol))
 
 
-def _row(protocol: VectorSum, view: NDArray[np.int64]) -> NDArray[np.float64]:
+def _kinds(protocol: Vectors) -> int:
+    """Return how many different messages there are for a coordinate."""
+    return protocol.levels + 1 if isinstance(protocol, VectorSum) else 2
+
+
+def _row(protocol: Vectors, view: NDArray[np.int64]) -> NDArray[np.float64]:
     return np.concatenate([np.asarray(protocol.analyze(view), dtype=np.float64), view.ravel()])
 
 
-def _aggregated(protocol: VectorSum, vectors: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
+def _aggregated(protocol: Vectors, vectors: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
     return _row(protocol, protocol.sample_view(vectors, rng))
 
 
-def _seen(protocol: VectorSum, shuffled: NDArray[np.int64]) -> NDArray[np.float64]:
+def _seen(protocol: Vectors, shuffled: NDArray[np.int64]) -> NDArray[np.float64]:
     return _row(protocol, protocol.view(shuffled))
 
 
-def _numbered(protocol: VectorSum, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
+def _numbered(protocol: Vectors, symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return one number for each message (coordinate, value)."""
-    return np.asarray(symbols[:, 0] * (protocol.levels + 1) + symbols[:, 1])
+    return np.asarray(symbols[:, 0] * _kinds(protocol) + symbols[:, 1])
+
+
+def _looked_at(dimension: int) -> list[int]:
+    """Return the coordinates that are looked at: the first and the last of many."""
+    first = list(range(dimension))
+    return first if dimension <= _MOST_COORDINATES else [*first[: _MOST_COORDINATES - 1], first[-1]]
+
+
+def unary_vector_subject(
+    reference: UnaryVectorSum, *, implementation: Implementation | UnaryVectorSum | Runnable | None = None
+) -> Subject:
+    """Return an implementation as a subject: users at 0 or at vectors of all kinds, each next to one who moves.
+
+    Parameters
+    ----------
+    reference : UnaryVectorSum
+        What is claimed to run.
+    implementation : Implementation, UnaryVectorSum, Target, callable or str, optional
+        What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the estimated sum,
+        shape (dimension,). With `Implementation(counts=True)`, a row of that and of both counts of each coordinate; its
+        messages are `2 coordinate + sign`. `reference` itself when omitted.
+    """
+    claims = mechanism_claims_of(reference)
+    if not isinstance(claims, UnaryVectorClaims):
+        raise TypeError(f"reference={reference!r} must be a UnaryVectorSum.")
+    users, d = reference.users, reference.dimension
+    given = Implementation.given(implementation, (d,), reference, UnaryVectorSum, own_vector_sum)
+    looked_at = _looked_at(d)
+    zeros = np.zeros((users, d))
+    angles = np.cos(np.outer(np.arange(1, users + 1), np.arange(1, d + 1)))
+    single, mixed = zeros.copy(), angles / np.linalg.norm(angles, axis=1, keepdims=True)
+    along = reference.rotation[0]  # what the rotation turns into the first coordinate
+    single[-1], other = along, mixed.copy()
+    other[0] = -along
+    names = ("all at 0", "one along a coordinate", "all different", "all but one different")
+    datasets = []
+    for name, vectors in zip(names, (zeros, single, mixed, other), strict=True):
+        places = reference.scaled(vectors)
+        columns = {
+            j: (f"difference of coordinate {j}", claims.difference_law(reference, places[:, j])) for j in looked_at
+        }
+        for j, sign in itertools.product(looked_at if given.counts else (), (0, 1)):
+            law = claims.count_law(reference, np.maximum(places[:, j] * (1 - 2 * sign), 0.0))
+            columns[d + 2 * j + sign] = (f"messages ({j}, {sign})", law)
+        datasets.append(Dataset(name, vectors, columns))
+    silent = () if given.counts else ("the messages behind the estimate, which are what the adversary sees",)
+    if d > 1 or given.counts:
+        silent = (*silent, "what several counts tell together")
+    if len(looked_at) < d:
+        silent = (*silent, f"coordinates other than {', '.join(map(str, looked_at))}")
+    messages = None
+    if given.sent is not None and given.arrived is not None:
+        halves = np.where(np.arange(users)[:, np.newaxis] < users - users // 2, 0.0, along)
+        piece = claims.count_law(reference, np.zeros(1), 1.0 / users)
+        messages = Messages(given.sent, given.arrived, halves, zeros, 0, piece)
+    return Subject(
+        given.name,
+        ReadTarget.of(given.target, functools.partial(_turned, reference, looked_at), len(looked_at)),
+        datasets,
+        (Neighbours(0, 1), Neighbours(2, 3)),
+        messages,
+        silent_on=silent,
+        reference=reference,
+        digits={math.prod(given.target.shape) + place: at for place, at in enumerate(looked_at)},
+    )
+
+
+def _turned(reference: UnaryVectorSum, looked_at: list[int], outputs: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the outputs with estimates as the differences of counts that they are of, and these as they are behind."""
+    read = np.array(outputs, dtype=np.float64).reshape(len(outputs), -1)
+    raw = reference.scale * read[:, : reference.dimension] @ reference.rotation.T
+    whole = np.rint(raw)
+    read[:, : reference.dimension] = np.where(np.abs(raw - whole) < _NEAR * (1.0 + np.abs(raw)), whole, raw)
+    return np.concatenate([read, raw[:, looked_at]], axis=1)
 
 
 def vector_sum_subject(
@@ -94,9 +180,7 @@ def vector_sum_subject(
         raise TypeError(f"reference={reference!r} must be a VectorSum.")
     shape = (reference.dimension,)
     implementation = Implementation.given(implementation, shape, reference, VectorSum, own_vector_sum)
-    looked_at = list(range(reference.dimension))
-    if reference.dimension > _MOST_COORDINATES:
-        looked_at = [*looked_at[: _MOST_COORDINATES - 1], looked_at[-1]]
+    looked_at = _looked_at(reference.dimension)
     inputs = _inputs(reference)
     datasets = [
         _dataset(claims, reference, name, vectors, looked_at, implementation.counts) for name, vectors in inputs

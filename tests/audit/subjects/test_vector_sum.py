@@ -14,8 +14,9 @@ from dpverify.audit.protocol import audit_protocol
 from dpverify.audit.subjects.bitsum import Implementation
 from dpverify.audit.subjects.vector_sum import own_vector_sum, vector_sum_subject
 from dpverify.statistics.family import Verdict
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse
 from protocols.shuffler import UserMessages
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.vector_sum import VectorSum
 
 SUM, SUBSETS = VectorSum(6, 2, 1, 0.3), VectorSum(6, 3, 1, 0.4, 2, centre=0.5)
@@ -101,3 +102,35 @@ def test_what_has_no_listed_law_is_refused() -> None:
         vector_sum_subject(large, implementation=lambda x, rng: x.sum(axis=0))
     with pytest.raises(TypeError, match="must be a VectorSum"):
         vector_sum_subject(RandomizedResponse(9, 0.1))  # type: ignore[arg-type]
+
+
+UNARY = UnaryVectorSum(Poisson(6, 9.0), 2, 2.3)
+
+
+@pytest.mark.parametrize(
+    ("run", "check"),
+    [
+        (UnaryVectorSum(Poisson(6, 5.0), 2, 2.3), "conformance"),
+        (UnaryVectorSum(Poisson(6, 9.0), 2, 2.3, seed=4), "conformance"),
+        (UnaryVectorSum(Poisson(6, 9.0), 2, 2.0), "conformance"),
+        (lambda vectors, rng: UNARY.run(vectors, rng) + 1e-3 * vectors[0], "lowest"),
+        (lambda vectors, rng: UNARY.run(0.7 * vectors, rng), "conformance"),
+    ],
+    ids=["less noise", "another rotation", "another scale", "told by digits", "shrunk"],
+)
+def test_faults_of_sums_of_unary_vectors_are_found(run: Any, check: str) -> None:
+    report = audit_protocol(UNARY, (3, "1e-2"), implementation=run, trials=500, level=0.01, seed=3)
+    assert check in {result.check.split()[0] for result in report.violations}
+
+
+def test_a_right_sum_of_unary_vectors_is_not_refuted() -> None:
+    large = UnaryVectorSum(NegativeBinomial(201, 20.0, 0.7), 6, 4.0)
+    for protocol, silent in (
+        (UNARY, "what several counts tell together"),
+        (large, "coordinates other than 0, 1, 2, 5"),
+    ):
+        # At most 1e-4 for each of two seeds: both with probability 1e-8.
+        reports = (audit_protocol(protocol, (9, "1e-2"), trials=300, level=1e-4, seed=seed) for seed in (3, 4))
+        report = next((each for each in reports if not each.violations), None)
+        assert report is not None
+        assert silent in str(report)

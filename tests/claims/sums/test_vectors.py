@@ -15,7 +15,7 @@ from dpverify.guarantee import ThreatModel
 from dpverify.planning.account import account
 from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
-from tests.samples import sphere
+from tests.samples import assert_law, sphere
 
 PROTOCOL = UnaryVectorSum(Poisson(10_000, 2633.0), 384, 8.6)
 CLAIMS = mechanism_claims_of(PROTOCOL)
@@ -70,3 +70,16 @@ def test_simulated_errors_and_messages(noise: Poisson, dimension: int, clip: flo
     assert (
         CLAIMS.bytes_per_user(protocol) == CLAIMS.messages_per_user(protocol) * {1: 1, 2: 2, 7: 4, 48: 7}[dimension] / 8
     )
+
+
+def test_counts_and_differences_have_their_laws() -> None:
+    protocol, rng = UnaryVectorSum(NegativeBinomial(3, 2.0, 0.4), 2, 1.7), np.random.default_rng(6)
+    vectors = sphere(3, 2, 1)
+    places = protocol.scaled(vectors)
+    views = np.array([protocol.sample_view(vectors, rng) for _ in range(20_000)])
+    for j in range(2):
+        listed = {(0, 1): CLAIMS.difference_law(protocol, places[:, j])}
+        listed |= {(k,): CLAIMS.count_law(protocol, np.maximum((1, -1)[k] * places[:, j], 0.0)) for k in (0, 1)}
+        for columns, law in listed.items():
+            drawn = views[:, j, columns[0]] - (views[:, j, 1] if len(columns) > 1 else 0)
+            assert_law(drawn.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))
