@@ -27,7 +27,9 @@ _SHOWN = 40
 def _refuse(option: str, text: str, wanted: str) -> NoReturn:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     comma = "," in text and _decimal(text.replace(",", "")) is not None
-    raise ValueError(f"{option}={shown!r} must be {wanted}{', without commas' if comma else ''}.")
+    percent = _decimal(text[:-1]) if text.endswith("%") and "finite number" in wanted else None
+    instead = f"; write {text} as {float(percent / 100)}" if percent is not None else ""
+    raise ValueError(f"{option}={shown!r} must be {wanted}{', without commas' if comma else ''}{instead}.")
 
 
 def _decimal(text: str) -> Decimal | None:

@@ -40,11 +40,15 @@ def _deltas(delta: float) -> list[float]:
     return [at for shift in _SHIFTS if 0.0 < (at := delta * 10.0**shift) <= _LARGEST_DELTA]
 
 
+def _view(row: PlanRow) -> HonestView:
+    return HonestView.of(row.protocol, row.honest, row.guarantee.threat_model)
+
+
 def profile(label: str, row: PlanRow, change: Change, delta: float) -> Curve:
     """Return epsilon at deltas around one, enclosed, of a plan's parameters where this much changes."""
     deltas = _deltas(delta)
     with within_limits(row.bitsum):
-        view = HonestView.of(row.protocol, None, row.guarantee.threat_model)
+        view = _view(row)
         curve = view.curve(change, _WIDTH, min(deltas))
         return Curve(label, tuple(deltas), tuple(curve.epsilon(at) for at in deltas))
 
@@ -69,7 +73,7 @@ def delta_curve(label: str, row: PlanRow, change: Change, budget: Budget) -> Cur
     """Return delta at epsilons from 0 to twice the budget's, enclosed."""
     epsilons = [2.0 * budget.epsilon * step / _MULTIPLES for step in range(_MULTIPLES + 1)]
     with within_limits(row.bitsum):
-        view = HonestView.of(row.protocol, None, row.guarantee.threat_model)
+        view = _view(row)
         curve = view.curve(change, _WIDTH, budget.delta)
         return Curve(label, tuple(epsilons), tuple(curve.delta(at) for at in epsilons))
 
@@ -77,7 +81,8 @@ def delta_curve(label: str, row: PlanRow, change: Change, budget: Budget) -> Cur
 def loss_curves(row: PlanRow) -> list[Curve]:
     """Return the probability that one instance's loss is at least x, for at most two pairs that datasets attain."""
     with within_limits(row.bitsum):
-        attained = claims_of(row.protocol).views(row.protocol, row.guarantee.threat_model).attained
+        view = _view(row)  # of its honest users, less private by an ulp where a share of the noise is no float
+        attained = claims_of(row.protocol).views(view.protocols[0], view.adversary).attained
     found = {points: None for pair in attained if (points := _tail(pair)) is not None}
     names = (f"{row.method} plan", f"{row.method} plan, other way")
     return [Curve(name, *points) for name, points in zip(names, found, strict=False)]
@@ -120,6 +125,7 @@ def errors(
     known: Callable[[Planned, Budget, int], PlanRow | None],
     told: Callable[[], None],
     late: Callable[[], str | None] = lambda: None,
+    share: Fraction | None = None,
 ) -> Curves:
     """Return the error of one sum, in users, of plans at several settings.
 
@@ -137,10 +143,13 @@ def errors(
         Called after each setting.
     late : callable
         Returns why no further plan is made, if none is.
+    share : Fraction, optional
+        Of the users who are honest everywhere, one at least; None where all must be.
     """
     found: dict[str, list[Interval | None]] = {label: [] for label, _ in wanted}
     reasons: dict[str, str] = {}
     for _, budget, users in settings:
+        honest = None if share is None else max(1, math.floor(share * users))
         for label, (bitsum, method) in wanted:
             row = known((bitsum, method), budget, users)
             if row is None and (reason := late()) is not None:
@@ -148,7 +157,7 @@ def errors(
                 reasons["late"] = reason
                 continue
             try:
-                row = row or plan(bitsum, budget, users=users, instances=instances, method=method)
+                row = row or plan(bitsum, budget, users=users, instances=instances, method=method, honest=honest)
                 found[label].append(Interval(row.bitsum_rmse, row.bitsum_rmse))
             except (InfeasibleBudgetError, FormulaRangeError, CapacityError) as error:
                 found[label].append(None)

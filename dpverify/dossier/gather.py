@@ -29,7 +29,7 @@ from dpverify.dossier.curves import (
 from dpverify.evidence.theorems import theorems
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Number
 from dpverify.papers.theorem import Theorem
-from dpverify.planning.answers import change_of
+from dpverify.planning.answers import change_of, honest_users
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
@@ -107,6 +107,7 @@ def full_report(
     users: int,
     instances: int,
     squared_change: Number | None = None,
+    honest: Number | None = None,
     bitsum: str | None = None,
     title: str | None = None,
     audit: Mapping[str, Any] | None = None,
@@ -125,6 +126,9 @@ def full_report(
         n and I, at least 1.
     squared_change : number, optional
         T^2, as in `dpverify.planning.plan.plan`: shows joint changes beside full ones.
+    honest : number, optional
+        How many users, or below 1 which share of them, must follow the protocol for the guarantee, as in
+        `dpverify.planning.plan.plan`; all when omitted.
     bitsum : str, optional
         The protocol that the report is about; when omitted, see `dpverify.dossier.advice.recommended`.
     title : str, optional
@@ -175,12 +179,15 @@ def full_report(
     if bitsum is not None:
         bitsum = check_choice("bitsum", bitsum, BITSUM_CLAIMS)
     change = change_of(instances, squared_change)
+    honest = honest_users(honest, users)
 
     steps = _Steps(progress, len(BITSUMS) + 6 + 2 * len(_SHARES) + (not isinstance(change, Full)), seconds)
     left_out: dict[str, str] = {}
     told, rows = steps.within("plans"), []
     for name in BITSUMS:
-        rows.append(plan_bitsums(budget, users=users, instances=instances, bitsums=[name], methods=METHODS))
+        rows.append(
+            plan_bitsums(budget, users=users, instances=instances, bitsums=[name], methods=METHODS, honest=honest)
+        )
         told()
     plans = Comparison(budget, users, instances, Full(instances), tuple(row for part in rows for row in part.rows))
     chosen, reason = recommended(plans, bitsum)
@@ -195,6 +202,7 @@ def full_report(
                 bitsums=names,
                 methods=["exact"],
                 squared_change=squared_change,
+                honest=honest,
             )
 
     published = next((r for r in plans.plans if (r.bitsum, r.method) == (chosen.bitsum, "published")), None)
@@ -321,8 +329,12 @@ def _errors(plans: Comparison, chosen: PlanRow, steps: _Steps) -> tuple[Curves, 
         (float(e), budget if e == budget.exact_epsilon else Budget(e, budget.exact_delta), users)
         for e in grid_around(budget.exact_epsilon, _EPSILONS)
     ]
-    by_users = errors(asked, crowds, instances, known, steps.within("error against the number of users"), steps.late)
-    return by_users, errors(asked, spent, instances, known, steps.within("error against epsilon"), steps.late)
+    share = None if chosen.honest is None else Fraction(chosen.honest, users)
+    by_users, by_epsilon = (
+        errors(asked, settings, instances, known, steps.within(f"error against {what}"), steps.late, share)
+        for settings, what in ((crowds, "the number of users"), (spent, "epsilon"))
+    )
+    return by_users, by_epsilon
 
 
 def _crowd(plans: Comparison, chosen: PlanRow) -> Crowd | None:

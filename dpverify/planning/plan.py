@@ -182,9 +182,9 @@ def plan(
         h: the guarantee holds as long as so many users follow the protocol, whatever the others do; below 1 a share of
         them, rounded down. The randomizer is that of least error for h users; the error is that of all n.
     coarse : bool
-        Whether the exact parameters of randomized response, at full changes, may err up to 1.2 % more, for an answer
-        that is a few times quicker as a rule: they are then proved to meet the budget by a bound that is a little
-        larger. Where that is not enough they are those of the sharp search, as all others are.
+        Whether the exact parameters of protocols with a shuffler, at full changes, may err up to 1.2 % more, for an
+        answer that is a few times quicker as a rule: they are then proved to meet the budget by a bound that is a
+        little larger. Where that is not enough they are those of the sharp search, as all others are.
 
     Returns
     -------

@@ -90,6 +90,8 @@ def test_exact_numbers_stay_texts() -> None:
         ("1/0", "a finite number in (0, 1)"),
         ("1/2/3", "a finite number in (0, 1)"),
         ("x", "a finite number in (0, 1)"),
+        ("x%", "a finite number in (0, 1)"),
+        ("90%", "a finite number in (0, 1); write 90% as 0.9"),
         ("1e-308", "a number in (0, 1), of a size from 1e-307 to 1e307"),
         ("1/1e308", "a number in (0, 1), of a size from 1e-307 to 1e307"),
     ):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from dpverify.dossier.contents import Evidence
+from dpverify.dossier.curves import loss_curves
 from dpverify.dossier.gather import _own_audit, applying, checked_audit, full_report
 from dpverify.evidence.theorems import theorems
 from dpverify.planning.plan import PlanRow, plan
@@ -57,6 +58,33 @@ def test_curves_meet_at_the_budget() -> None:
     rmse = dict(zip(found.by_users.lines[0].x, found.by_users.lines[0].y, strict=True))[60.0]
     assert rmse is not None
     assert rmse.upper == found.chosen.bitsum_rmse
+
+
+def test_an_honest_share_is_kept_everywhere() -> None:
+    found = full_report(("1", "1e-3"), users=20, instances=1, honest="0.5", bitsum="poisson", trials=0)
+    assert {row.honest for row in found.plans.plans} == {10}
+    assert found.chosen.protocol.users == 20
+    assert found.profile.lines[0].label == "exact plan"
+    for lines, at, least in ((found.profile.lines[0], found.plans.budget.delta, 0.99), (found.tail.lines[0], 1.0, 0.0)):
+        end = dict(zip(lines.x, lines.y, strict=True))[at]
+        assert end is not None
+        assert least <= end.upper <= (1.001 if least else 1.001e-3)
+    # With all of the noise the loss is that of ten users, whatever n: the noise of twenty is twice theirs.
+    alone = replace(
+        found.chosen, protocol=replace(found.chosen.protocol, users=10, mean=found.chosen.protocol.mean / 2)
+    )
+    assert [line.y for line in found.losses.lines[:1]] == [
+        line.y for line in loss_curves(replace(alone, honest=None))[:1]
+    ]
+    assert all(
+        plan("poisson", ("1", "1e-3"), users=int(n), honest=int(n) // 2).bitsum_rmse == end.upper
+        for n, end in zip(found.by_users.lines[0].x, found.by_users.lines[0].y, strict=True)
+        if end is not None and n > 2
+    )
+    page = found.to_html()
+    assert "10 of the 20 users follow the protocol" in page
+    assert "--honest 10" in page
+    assert "honest=10" in page
 
 
 def test_the_claims_are_about_these_protocols_and_about_composition() -> None:

@@ -226,10 +226,12 @@ def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
         ("1", "1e-6", 2000, 16),
     ]
     met = 0
-    for epsilon, delta, users, instances in known + drawn:
+    asked = [("rr", *each) for each in known + drawn]
+    asked += [(bitsum, *each) for bitsum in ("poisson", "nb", "3nb", "pure") for each in (*known[:2], known[3])]
+    for bitsum, epsilon, delta, users, instances in asked:
         try:
             exact, coarse = (
-                plan("rr", (epsilon, delta), users=users, instances=instances, coarse=coarse)
+                plan(bitsum, (epsilon, delta), users=users, instances=instances, coarse=coarse)
                 for coarse in (False, True)
             )
         except InfeasibleBudgetError:
@@ -238,11 +240,11 @@ def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
         assert exact.bitsum_rmse * (1 - 1e-4) < coarse.bitsum_rmse <= 1.012 * exact.bitsum_rmse
         found = account(coarse.protocol, instances=instances, delta=delta, relative_width=1e-3).epsilon
         assert found.lower <= coarse.guarantee.epsilon <= float(epsilon)
-    assert met >= 6
+    assert met >= 18
     # What has no coarser bound is planned as ever.
-    asked = {"users": 50, "instances": 2}
-    for bitsum, options in (("poisson", {}), ("rr", {"squared_change": 0.5})):
-        one, other = (plan(bitsum, ("1", "1e-6"), **asked, **options, coarse=coarse) for coarse in (False, True))
+    few = {"users": 50, "instances": 2}
+    for bitsum, options in (("local-rr", {}), ("rr", {"squared_change": 0.5})):
+        one, other = (plan(bitsum, ("1", "1e-6"), **few, **options, coarse=coarse) for coarse in (False, True))
         assert one == other
 
 

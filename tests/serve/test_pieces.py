@@ -43,7 +43,7 @@ def answers(state: State, names: set[str], known: object = None) -> dict[str, di
 def test_the_plan_comes_first_and_fine_points_come_last() -> None:
     names = [piece.name for piece in pieces(SMALL)]
     # A point by a formula is there before the exact plan, and begins a curve.
-    assert names[:4] == ["plan/exact", "users/published/100", "profile/exact", "account/exact"]
+    assert names[:4] == ["quick/exact", "users/published/100", "plan/exact", "profile/exact"]
     assert len(names) == len(set(names))
     assert not [name for name in names if "joint" in name]
     assert names.index("users/exact/100") < names.index("honest/exact/1") < names.index("users/exact/200")

@@ -72,6 +72,7 @@ class SingleNoiseClaims(BitsumClaims[S]):
     """The twin of a protocol whose view is one count, with noise that does not depend on the data."""
 
     more_users = MoreUsers.SAME
+    coarse = True
 
     @abstractmethod
     def directions(self, protocol: S, tail: float) -> Directions:

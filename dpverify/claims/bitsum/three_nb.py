@@ -108,6 +108,8 @@ class TwoCounts:
 class TwoCountsClaims(BitsumClaims[P]):
     """The twin of a protocol whose view is `TwoCounts`."""
 
+    coarse = True
+
     @abstractmethod
     def two_counts(self, protocol: P, ones: int, participants: int) -> TwoCounts:
         """Return the view of so many participants, so many of which hold 1."""

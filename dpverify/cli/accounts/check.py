@@ -40,7 +40,10 @@ def check(
             if file.read(len(_MANIFEST)) == _MANIFEST:
                 raise typer.Exit(_manifest(certificate))
             file.seek(0)
-            chosen = contour_checker if along_a_contour in file.read(checker.MOST_BYTES + 1) else checker
+            if not (content := file.read(checker.MOST_BYTES + 1)).strip():
+                typer.echo(f"Not a certificate: {certificate} is empty.")
+                raise typer.Exit(2)
+            chosen = contour_checker if along_a_contour in content else checker
     except OSError:
         chosen = checker
     raise typer.Exit(chosen.main(certificate))

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import Instances, SquaredChange, Users
+from dpverify.cli.output import Honest, Instances, SquaredChange, Users
 from dpverify.cli.progress import told
 from dpverify.cli.protocol_names import bitsums
 
@@ -33,6 +33,7 @@ def report(
     users: Users,
     instances: Instances = 1,
     squared_change: SquaredChange = None,
+    honest: Honest = None,
     bitsum: Annotated[
         str | None,
         choice(
@@ -68,6 +69,7 @@ def report(
             users=users,
             instances=instances,
             squared_change=squared_change,
+            honest=honest,
             bitsum=bitsum,
             title=title,
             audit=given,

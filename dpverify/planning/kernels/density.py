@@ -142,13 +142,14 @@ class DensitySetting:
     def attempted(self) -> DensityRow | FailedPlan:
         """Return the estimator, or the reason why there is none within the budget."""
         found, most = self.features.measured(), self.max_messages_per_user
+        every = found.squared_change >= found.bits  # then no bit is spared, and full changes are planned for sooner
         row = Setting(
             self.bitsum,
             self.budget,
             self.users,
             found.bits,
-            found.squared_change,
-            found.ball,
+            None if every else found.squared_change,
+            found.ball and not every,
             max_messages_per_user=None if most is None else most / found.bits,
             honest=self.honest,
         ).attempted()

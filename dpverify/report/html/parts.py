@@ -104,7 +104,8 @@ def _cards(dossier: Dossier) -> list[dict[str, str]]:
             "Epsilon, at most",
             epsilon_of(chosen.guarantee, plans.budget.exact_epsilon),
             "nats",
-            f"at δ = {unrounded(plans.budget.exact_delta)}, of everything together",
+            f"at δ = {unrounded(plans.budget.exact_delta)}, of everything together"
+            + (f", while {chosen.honest:,} users are honest" if chosen.honest is not None else ""),
         ),
         _card(
             "Messages",
@@ -261,6 +262,8 @@ def _commands(dossier: Dossier) -> list[tuple[str, str, str]]:
     plans, row = dossier.plans, dossier.chosen
     epsilon, delta = unrounded(plans.budget.exact_epsilon), unrounded(plans.budget.exact_delta)
     words = ["--epsilon", epsilon, "--delta", delta, "--users", str(plans.users), "--instances", str(plans.instances)]
+    if row.honest is not None:
+        words += ["--honest", str(row.honest)]
     squared = None if dossier.joint is None else unrounded(dossier.joint.change.full)
     joint = [] if squared is None else ["--squared-change", squared]
     # Joined to its option: a title may begin with a hyphen.
@@ -268,12 +271,13 @@ def _commands(dossier: Dossier) -> list[tuple[str, str, str]]:
     fields = ", ".join(f"{name}={value!r}" for name, value in claims_of(row.protocol).parameters(row.protocol).items())
     made = f"{type(row.protocol).__name__}(users={row.protocol.users}, {fields})"
     given = f'("{epsilon}", "{delta}"), users={plans.users}, instances={plans.instances}'
+    among = "" if row.honest is None else f", honest={row.honest}"
     python = [
         "import dpverify",
         "",
-        f"row = dpverify.plan({row.bitsum!r}, {given})",
+        f"row = dpverify.plan({row.bitsum!r}, {given}{among})",
         f"protocol = dpverify.{made}  # what that finds",
-        f'found = dpverify.account(protocol, instances={plans.instances}, delta="{delta}")',
+        f'found = dpverify.account(protocol, instances={plans.instances}, delta="{delta}"{among})',
         "print(row, found, sep='\\n\\n')",
     ]
     return [

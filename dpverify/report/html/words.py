@@ -45,6 +45,7 @@ def promises(dossier: Dossier) -> tuple[tuple[str, str], ...]:
     side = "A proved upper bound, truncation and floating-point error included."
     if guarantee.side is not Side.UPPER_BOUND:
         side = "Not proved: read it as an estimate."
+    followers = "users" if row.honest is None else f"{row.honest:,} of the {plans.users:,} users"
     change = "All of her bits may change." if isinstance(plans.change, Full) else f"{plans.change}."
     joint = "" if dossier.joint is None else f" Where joint changes are meant, {dossier.joint.change}."
     return (
@@ -66,7 +67,8 @@ def promises(dossier: Dossier) -> tuple[tuple[str, str], ...]:
         ("Which side", side),
         (
             "Trust",
-            "The shuffler hides who sent which message, and users follow the protocol; what is left if some do not is "
-            "shown below. A bound depends on this code, numpy, scipy and Arb being right, not on a formal proof.",
+            f"The shuffler hides who sent which message, and {followers} follow the protocol; what is left if "
+            f"{'some' if row.honest is None else 'more'} do not is shown below. A bound depends on this code, numpy, "
+            "scipy and Arb being right, not on a formal proof.",
         ),
     )
