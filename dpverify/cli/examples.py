@@ -65,11 +65,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "account kde --users 1000 --kernel laplacian --dimension 2 --bits 16 --flip-probability 0.2 --delta 1e-6",
     ),
     "account days": ("account days days.csv --delta 1e-6",),
-    "account noisy-step": (
-        "account noisy-step --noise 1 --rate 0.01 --instances 1000 --delta 1e-6",
-        "account noisy-step --noise 1 --rate 0.01 --instances 1000 --delta 1e-6 --and "
-        "rr --users 10000 --flip-probability 0.2",
-    ),
+    "account noisy-step": ("account noisy-step --noise 1 --rate 0.01 --instances 1000 --delta 1e-6",),
     "account steps": ("account steps --noise 1 --rate 0.01 --steps 10000 --delta 1e-6",),
     "amplify": (
         "amplify --epsilon0 1 --users 10000 --delta 1e-6",

@@ -24,6 +24,7 @@ from dpverify.collection.recipes import cut_draws
 from dpverify.digits import counted, typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel, exact_number
 from dpverify.planning.answers import PROOF, honest_users, upper_bound, within_limits
+from dpverify.planning.schedules.beside import Beside, alone
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
 from dpverify.search import smallest_at_level
@@ -140,16 +141,19 @@ class Design(Drawn):
         The budgets, and what is spent of them.
     queries : tuple of DesignedQuery
         In the order in which they were given.
+    beside : tuple of Beside
+        What a trusted curator makes of the same users, and the budgets cover, too.
     """
 
     table_by: ClassVar[str] = "dpverify.report.collections.designs:design_table"
     figure_by: ClassVar[str] = "dpverify.report.collections.designs:design_bars"
-    plain_as: ClassVar[str] = "users honest limits rows=queries"
+    plain_as: ClassVar[str] = "users honest limits rows=queries beside"
 
     users: int
     honest: int | None
     limits: tuple[MetLimit, ...]
     queries: tuple[DesignedQuery, ...]
+    beside: tuple[Beside, ...] = ()
 
     @property
     def asked(self) -> list[Asked]:
@@ -158,7 +162,7 @@ class Design(Drawn):
 
     def days(self, number: int) -> list[Day]:
         """Return what so many days are, for `dpverify.account`: each query as often as a user's bits in it change."""
-        return [each.day(number) for each in self.asked]
+        return [*(each.day(number) for each in self.asked), *(each.within(number) for each in self.beside)]
 
     def certificate(self, days: int) -> dict[str, Any]:
         """Return a proof of what holds for the budget of so many days, which `dpverify check` can check.
@@ -168,6 +172,8 @@ class Design(Drawn):
         """
         from dpverify.planning.certificate import certificate_of
 
+        if self.beside:
+            raise ValueError("certificates are of protocols, and not yet of steps beside them.")
         for limit in self.limits:
             if limit.days == days:
                 share = SHARE if any(cut_draws(each.protocol) for each in self.queries) else Fraction(0)
@@ -183,7 +189,7 @@ class Design(Drawn):
         *,
         progress: Callable[[str], Any] | None = None,
     ) -> Manifest:
-        """Return the manifest of a day, with a guarantee for each budget.
+        """Return the manifest of a day, with a guarantee for each budget: of the queries alone, which clients answer.
 
         Parameters
         ----------
@@ -228,6 +234,7 @@ def design(
     *,
     users: int,
     honest: Number | None = None,
+    beside: Sequence[Beside | tuple[Any, ...]] = (),
 ) -> Design:
     """Find the noise of many queries, asked of the same users on every day, so that all budgets are kept.
 
@@ -248,6 +255,9 @@ def design(
     honest : number, optional
         How many of the users follow the protocols on each day, at least, or below 1 which share of them; the others may
         cheat or stay away. All when omitted.
+    beside : sequence of Beside or (step, instances, days)
+        What a trusted curator makes of the same users' records, such as `[(NoisyStep(1.0, rate=0.01), 1000, 365)]`: at
+        most so many steps in any so many days, or without days at most so many ever. The budgets cover them, too.
 
     Returns
     -------
@@ -273,15 +283,16 @@ def design(
     users = check_integer("users", users, low=2)
     asked, limits = _queries(queries), _limits(budgets)
     trusted = honest_users(honest, users)
+    others = tuple(each if isinstance(each, Beside) else Beside(*each) for each in beside)
     level = max(_guess(asked, limit, users) for limit in limits)
     # The noise depends hardly on the bitsums: those whose upload is smallest at a guess are, but on the verge, at last.
     chosen = [query.chosen(users, _error(query, users, level)) for query in asked]
-    level, met = _kept(asked, chosen, limits, users, trusted)
+    level, met = _kept(asked, chosen, limits, users, trusted, others)
     rows = [
         _designed(query, name, BITSUMS[name](users, _error(query, users, level)))
         for query, name in zip(asked, chosen, strict=True)
     ]
-    return Design(users, trusted, met, tuple(rows))
+    return Design(users, trusted, met, tuple(rows), others)
 
 
 def _error(query: Query, users: int, level: float) -> float:
@@ -290,7 +301,12 @@ def _error(query: Query, users: int, level: float) -> float:
 
 
 def _kept(
-    asked: Sequence[Query], chosen: Sequence[str], limits: Sequence[Limit], users: int, honest: int | None
+    asked: Sequence[Query],
+    chosen: Sequence[str],
+    limits: Sequence[Limit],
+    users: int,
+    honest: int | None,
+    beside: Sequence[Beside],
 ) -> tuple[float, tuple[MetLimit, ...]]:
     """Return the least level at which these bitsums keep all budgets, and what is then spent of each."""
     # Clients that draw unbounded noise cost something of delta: the manifest has room for it.
@@ -303,10 +319,16 @@ def _kept(
             Day(BITSUMS[name](users, _error(query, users, level)), query.changed * limit.days, honest)
             for query, name in zip(asked, chosen, strict=True)
         ]
+        days += [each.within(limit.days) for each in beside]
         with within_limits("this design"):
             schedule = Schedule(days, threat_model=ThreatModel.COMMUNICATION)
             return schedule.curve(delta, _WIDTH, quick=True).epsilon(delta).upper
 
+    for limit in limits if beside else ():
+        if not alone(beside, limit.days, limit.budget.delta, _WIDTH).lower < limit.budget.epsilon:
+            raise InfeasibleBudgetError(
+                f"the budget {limit.budget} for {limit.days} days is spent by the steps beside the queries alone."
+            )
     level, binding = 0.0, limits[0]
     for limit in sorted(limits, key=lambda limit: -_guess(asked, limit, users)):
         if level > 0.0 and spent(level, limit) <= limit.budget.epsilon:

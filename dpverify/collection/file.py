@@ -9,14 +9,16 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from dpverify.claims.records import protocol_of
 from dpverify.collection.design import Design, design
 from dpverify.collection.query import Query
 from dpverify.guarantee import Budget
+from dpverify.planning.schedules.beside import Beside
 from protocols.validation import check_file, meant
 
 __all__ = ["read_design"]
 
-_WHOLE = {"users", "budgets", "queries"}, {"honest"}
+_WHOLE = {"users", "budgets", "queries"}, {"honest", "beside"}
 _BUDGET = {"epsilon", "delta"}, {"days"}
 _QUERY = {"name"}, {field.name for field in fields(Query)} - {"name"}
 """The keys that must be there, and those that may."""
@@ -29,7 +31,9 @@ def read_design(path: Path) -> Design:
     ----------
     path : Path
         TOML: `users`, `honest` if not all are, tables `[[budgets]]` with `epsilon`, `delta` and `days` (1 by default),
-        and tables `[[queries]]` with the fields of `dpverify.collection.query.Query`. Decimals are exact.
+        and tables `[[queries]]` with the fields of `dpverify.collection.query.Query`; and for steps of a curator tables
+        `[[beside]]` with `protocol`, such as "noisy-step", its parameters, and `instances` in any so many `days`.
+        Decimals are exact.
 
     Raises
     ------
@@ -44,8 +48,9 @@ def read_design(path: Path) -> Design:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"path={str(path)!r} must be a TOML file: {error}.") from error
     _check("the file", asked, _WHOLE)
-    for key in ("budgets", "queries"):
-        if not isinstance(asked[key], list) or not all(isinstance(table, dict) for table in asked[key]):
+    for key in ("budgets", "queries", "beside"):
+        tables = asked.setdefault(key, [])
+        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise ValueError(f"{key} in {str(path)!r} must be tables, each under [[{key}]].")
     budgets = []
     for number, table in enumerate(asked["budgets"], 1):
@@ -55,7 +60,15 @@ def read_design(path: Path) -> Design:
     for number, table in enumerate(asked["queries"], 1):
         _check(f"query {number}", table, _QUERY)
         queries.append(Query(**table))
-    return design(queries, budgets, users=asked["users"], honest=asked.get("honest"))
+    beside = []
+    for number, table in enumerate(asked["beside"], 1):
+        given = {name: float(value) if isinstance(value, Decimal) else value for name, value in table.items()}
+        runs: dict[str, Any] = {name: given.pop(name) for name in ("instances", "days") if name in given}
+        try:
+            beside.append(Beside(protocol_of(given), **runs))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"beside {number}: {error}") from error
+    return design(queries, budgets, users=asked["users"], honest=asked.get("honest"), beside=beside)
 
 
 def _check(name: str, table: Mapping[str, Any], keys: tuple[set[str], set[str]]) -> None:

@@ -11,6 +11,8 @@ import pytest
 from dpverify.collection.design import design
 from dpverify.collection.file import read_design
 from dpverify.collection.query import Query
+from dpverify.planning.schedules.beside import Beside
+from dpverify.planning.steps.step import NoisyStep
 
 TEXT = """
 users = 2_000
@@ -46,6 +48,17 @@ def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     found = read_design(tmp_path / "collection.toml")
     assert found == design(queries, budgets, users=2_000, honest="0.9")
     assert found.asked[2].points == replace(queries[2], bandwidth="0.1").asked(found.queries[2].protocol, 1_800).points
+
+
+def test_a_file_may_have_steps_beside_the_queries(tmp_path: Path) -> None:
+    more = '[[beside]]\nprotocol = "noisy-step"\nnoise = 4\nrate = 0.01\ninstances = 50\ndays = 7\n'
+    (tmp_path / "collection.toml").write_text(TEXT + more)
+    found = read_design(tmp_path / "collection.toml")
+    assert found.beside == (Beside(NoisyStep(4.0, 0.01), 50, 7),)
+    assert "Beside them, by a trusted curator: at most 50 x gaussian noise of 4, each record" in str(found)
+    (tmp_path / "collection.toml").write_text(TEXT + more.replace("noise = 4", "noise = -4"))
+    with pytest.raises(ValueError, match=r"^beside 1: noise=-4 must be"):
+        read_design(tmp_path / "collection.toml")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,8 @@ _FINEST, _AIM = 16.0, 0.8
 """How many times smaller a step may be than the one before, and the share of the width that is aimed at."""
 _MOST_BYTES_FIRST, _MOST_BYTES = 2**31, 2**28
 """Of a transform, at the first step and where it is chosen again: a second's work."""
+_MOST_CELLS = 2**21
+"""Of one grid, where its step is chosen again: a second's work, too."""
 _COARSE = 8.0
 """How many times larger a step may be that only says that the other direction is the lesser one."""
 
@@ -76,12 +78,16 @@ class SampledCurve:
         self._made: dict[float, _Made] = {}
 
     @cached_property
+    def _scale(self) -> float:
+        """About the largest loss of all."""
+        return max(float(np.abs(pair.moments.losses).max(initial=1e-300)) for pair, _ in self._parts)
+
+    @cached_property
     def _step(self) -> float:
-        scale = max(float(np.abs(pair.moments.losses).max(initial=1e-300)) for pair, _ in self._parts)
         return fitting_step(
-            TotalLoss([(pair.moments, count) for pair, count in self._parts], scale / 2.0**14),
+            TotalLoss([(pair.moments, count) for pair, count in self._parts], self._scale / 2.0**14),
             sum(count for _, count in self._parts),
-            scale,
+            self._scale,
             relative_width=self._width,
             reference_delta=self._reference,
         )
@@ -151,7 +157,10 @@ class SampledCurve:
             if excess <= 1.0 or (new.lower == 0.0 and new.upper <= self._left_out(step)):
                 break
             # The width falls like the square of the step.
-            step *= max(math.sqrt(_AIM / excess), 1.0 / _FINEST)
+            finest = self._scale / _MOST_CELLS
+            if last <= 1.5 * finest:
+                break
+            step = max(step * max(math.sqrt(_AIM / excess), 1.0 / _FINEST), finest)
         if found is None:
             return ask(step)  # raises, and says why
         return found if self._at(last).either is None else Interval.proved(found.lower, self._either_upper(last, upper))

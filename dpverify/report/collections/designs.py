@@ -67,6 +67,11 @@ def design_table(found: Design) -> RenderableType:
             rounded_up(limit.guarantee.epsilon, 6),
             "binds" if limit.binds else "",
         )
+    others = [
+        f"Beside them, by a trusted curator: at most {each.instances:,} x {each.step}"
+        + ("." if each.days is None else f" in any {counted(each.days, 'day')}.")
+        for each in found.beside
+    ]
     guarantee = found.limits[0].guarantee
     lines = (
         "noise: the flip probability of rr, the mean of poisson. RMSE: exact, of one sum, in users. relative: of all "
@@ -76,4 +81,4 @@ def design_table(found: Design) -> RenderableType:
         f"{guarantee.side.value.capitalize()}s of everything together, {guarantee.adjacency.value} adjacency (all that "
         f"a user sends in these days), {guarantee.threat_model.value} threat model.",
     )
-    return Group(Text(_title(found), style="bold"), rows, limits, *map(Text, lines))
+    return Group(Text(_title(found), style="bold"), rows, limits, *map(Text, (*others, *lines)))
