@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -18,13 +19,14 @@ def normal_noise(
     """Plan so from now on, but where `refuse` gives a reason; return what is asked, by argument name."""
     heard: list[dict[str, object]] = []
 
-    def planned(*, bitsum: str, budget: Budget, users: int, squared_change: float, **more: object) -> PlanRow:
+    def planned(*, bitsum: str, budget: Budget, users: int, squared_change: float | None, **more: Any) -> PlanRow:
         asked = {"bitsum": bitsum, "budget": Budget.of(budget), "users": users, **more}
         heard.append(asked)
         if reason := refuse(**asked):
             raise InfeasibleBudgetError(reason)
         row = plan("central-gaussian", budget, users=users, instances=1)
-        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=factor * row.bitsum_rmse * squared_change**0.5)
+        spread = float(squared_change or more["instances"]) ** 0.5  # all bits, where nothing is said of them
+        return dataclasses.replace(row, bitsum=bitsum, bitsum_rmse=factor * row.bitsum_rmse * spread)
 
     monkeypatch.setattr(setting, "plan", planned)
     return heard
