@@ -122,6 +122,10 @@ class Looks:
         return self._sizes[self._look]
 
     @property
+    def _last(self) -> bool:
+        return self._short or self._look + 1 == self.looks
+
+    @property
     def constant(self) -> bool:
         """Whether all outputs on an input are the same."""
         return all(one.constant for one in self._calls)
@@ -134,7 +138,7 @@ class Looks:
         """
         rarest = _RAREST + 2.0 * min(delta for _, delta in points_of(self._claimed, self._delta))
         passes = verdict is Verdict.CONSISTENT and (self._rare.full or self.rarest <= rarest)
-        if passes or verdict is Verdict.VIOLATES or self._short or self._look + 1 == self.looks:
+        if passes or verdict is Verdict.VIOLATES or self._last:
             return True
         now = time.monotonic() - self._began
         self._spent.append((self._drawing, now - self._drawing))
@@ -238,6 +242,8 @@ class Looks:
                 for pair, places in zip(self.pairs, self._places, strict=True)
             ]
             self._pooled = self._rare.kept, found
+            if self._last:
+                self._rare.forget()
         return self._pooled[1]
 
     @property

@@ -68,6 +68,10 @@ class RareOutcomes:
             for codes, rows in zip(self._codes, outputs, strict=True):
                 codes.append(codes_of(rows))
 
+    def forget(self) -> None:
+        """Hold no outputs any longer: what they show has been asked for the last time."""
+        self._outputs, self._codes = None, []
+
     def result(self, first: int, second: int, points: Points, level: float, check: str, looks: int = 1) -> AuditResult:
         """Return what two inputs show of a claim.
 

@@ -139,6 +139,16 @@ def test_a_forecast_multiplies_what_grows_with_the_outputs() -> None:
     assert taken._forecast(4_000) == 4_000 / 3_000 * 3.0 + 12.0 + 2.0 * (2_000 - 1_500) / (1_500 - 500)
 
 
+def test_rare_outcomes_are_forgotten_once_the_last_look_has_seen_them() -> None:
+    given = input_pairs(PAIR), [(0, 1)], list(PAIR), Budget(EPSILON, 0), 0.0
+    taken, rows = looks.Looks(*given, AuditOptions(), 0.01, (500, 2_000)), np.zeros((2_000, 2))
+    for size in taken.at([[rows, rows]]):
+        found, held = taken.rare(), taken._rare._outputs
+        assert (held is None) is (size == 2_000)
+        assert taken.rare() is found  # and what they showed stays
+        assert taken._rare.kept == size - pooled._SHOWN
+
+
 def test_a_last_look_of_what_time_allows_tests_no_output_again(monkeypatch: pytest.MonkeyPatch) -> None:
     # Its number depends on the outputs before it, which may therefore teach it, but are never tested again.
     taught: list[tuple[int, int]] = []

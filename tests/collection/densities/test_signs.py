@@ -46,6 +46,19 @@ def test_over_all_offsets_the_product_is_the_cosine_of_what_is_between() -> None
     assert np.abs(product.mean(axis=1) - np.cos(angle)).max() < math.pi / 2**16
 
 
+def test_an_analyst_has_the_phase_of_the_middle_of_a_cell() -> None:
+    """Half a part of a turn beyond the client's phase, which is that of the corner: nothing else is off."""
+    found = sampled(9)
+    steps = np.array([[70_001, -3]])
+    words = np.frombuffer(bytes.fromhex(found.waves), dtype=">i4").astype(np.int64).reshape(9, 3)
+    phases = (steps @ words[:, :2].T + words[:, 2]) % 2**32
+    waves = found.cosines()
+    angles = (steps + 0.5) * 2.0**-found.shift @ waves.frequencies.T + waves.offsets + math.pi / 2.0
+    off = angles - (phases + 0.5) * (2.0 * math.pi / 2**32)
+    assert np.abs(off - np.rint(off / (2.0 * math.pi)) * 2.0 * math.pi).max() < 1e-9
+    assert (found.bits(steps * 2.0**-found.shift) == (phases < 2**31)).all()
+
+
 def test_over_waves_it_is_the_kernel_and_g_has_its_second_moment() -> None:
     waves = 60_000
     found, distances = sampled(waves), np.array([0.0, 0.2, 0.5, 1.0, 3.0])
