@@ -35,7 +35,11 @@ NOISES = (0.3, 0.5, 1.0, 3.0, 10.0, 100.0)
 RATES = (1e-6, 1e-4, 1e-2, 0.1, 1.0)
 COUNTS = (1, 100, 10_000, 1_000_000)
 DELTAS = (1e-3, 1e-6, 1e-10, 1e-15, 1e-30)
-FIGURES = ((1.0, 0.01, 10_000, delta) for delta in (1e-5, 1e-6, 1e-10, 1e-15, 1e-30))
+FIGURES = (
+    *((1.0, 0.01, 10_000, delta) for delta in (1e-5, 1e-6, 1e-10, 1e-15, 1e-30)),
+    (3.0, 0.1, 100, 1e-6),
+    (10.0, 1e-4, 10_000, 1e-6),
+)
 LIMIT = 20
 Case = tuple[float, float, int, float]
 console = Console(highlight=False, width=180)
