@@ -14,6 +14,7 @@ import argparse
 import functools
 import itertools
 import math
+import signal
 import statistics
 import time
 import warnings
@@ -35,18 +36,27 @@ RATES = (1e-6, 1e-4, 1e-2, 0.1, 1.0)
 COUNTS = (1, 100, 10_000, 1_000_000)
 DELTAS = (1e-3, 1e-6, 1e-10, 1e-15, 1e-30)
 FIGURES = ((1.0, 0.01, 10_000, delta) for delta in (1e-5, 1e-6, 1e-10, 1e-15, 1e-30))
+LIMIT = 20
 Case = tuple[float, float, int, float]
-console = Console(highlight=False, width=140)
+console = Console(highlight=False, width=180)
 
 
 def timed(run: Callable[[], float | Interval | None]) -> tuple[float | Interval | None, float]:
-    """Return a value and the CPU seconds that it took; None where it was refused."""
+    """Return a value and the CPU seconds that it took; None where it was refused, or took more than the limit."""
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(f"more than {LIMIT} CPU seconds")
+
+    signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, LIMIT)
     start = time.process_time()
     try:
         value = run()
-    except (ArithmeticError, AssertionError, MemoryError, RuntimeError, ValueError) as error:
+    except (ArithmeticError, AssertionError, MemoryError, OSError, RuntimeError, ValueError) as error:
         console.print(f"   refused: {type(error).__name__}: {str(error)[:90]}", style="dim")
         value = None
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
     return value, time.process_time() - start
 
 

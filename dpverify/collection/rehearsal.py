@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batch, Batches, instances
-from dpverify.collection.client import asked_range
+from dpverify.collection.client import asked_range, read_manifest
 from dpverify.collection.densities.rehearsed import HeldPoints, tossed
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
@@ -160,7 +160,7 @@ def rehearse(
     TypeError, ValueError
         For a query of another kind, an argument out of range, or a folder of a rehearsal with other arguments.
     """
-    queries = plan.content["queries"]
+    queries = read_manifest(plan.data, plan.hash)["queries"]
     asked = [asked_in(query) for query in queries]
     for each in asked:
         if not isinstance(each.protocol, (BitsumProtocol, BucketSums)):

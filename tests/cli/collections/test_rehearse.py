@@ -20,3 +20,6 @@ def test_a_day_is_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture
     for wrong in (["--users", "1.5"], ["--cheats", "0.2"]):
         assert cli.main([*words, *wrong]) == 2
         assert "must" in capsys.readouterr().err
+    (tmp_path / "plan.json").write_text("{}")
+    assert cli.main(words) == 2
+    assert capsys.readouterr().err == "manifest must be of version 1.\n"
