@@ -229,7 +229,8 @@ class Looks:
 
     def needed(self) -> float:
         """Return about how many outputs on each input decide the claim on all pairs: see `Examination.needed`."""
-        return max(one.needed() for one in self._single)
+        needed = max(one.needed() for one in self._single)
+        return needed + (self.size - self._trials if needed else 0)  # outputs before, which no longer teach, count too
 
     def rare(self) -> list[AuditResult]:
         """Return what rare outcomes of each pair show of the claim; of no more than are kept."""
