@@ -23,6 +23,7 @@ from protocols.validation import (
     check_participants,
     check_present,
     check_ranges,
+    check_real,
     check_vectors,
 )
 
@@ -126,7 +127,10 @@ class UnaryVectorSum:
         return replace(self, noise=self.noise.with_users(users, rounded=rounded))
 
     def scaled(self, vectors: ArrayLike) -> NDArray[np.float64]:
-        """Return v of every user, shape (users, dimension); ValueError for a vector longer than 1."""
+        """Return v of every user, shape (users, dimension); ValueError for a vector longer than 1, but for rounding.
+
+        Norms up to 1.001, as of embeddings in half precision, are taken for 1.
+        """
         array = check_vectors("vectors", vectors, dimension=self.dimension)
         long = np.linalg.norm(array, axis=1) > _LONGEST
         if long.any():
@@ -175,10 +179,13 @@ class UnaryVectorSum:
             For a vector of another shape, or longer than 1.
         """
         drawn_from = system_entropy() if entropy is None else entropy
+        if caps is not None and not isinstance(caps, ClientCaps):
+            raise TypeError(f"caps={caps!r} must be a ClientCaps.")
         place = self.scaled(np.asarray(vector)[np.newaxis])[0]
         if caps is not None:
             check_integer("caps.noise_per_count", caps.noise_per_count, low=0)
             check_integer("caps.noise", caps.noise, low=0)
+            check_real("caps.largest_l1", caps.largest_l1, low=0.0)
             place = place * min(_SHRUNK * caps.largest_l1 / max(float(np.abs(place).sum()), 1e-300), 1.0)
         counts = self._exact_noise(drawn_from)
         while caps is not None and (max(counts) > caps.noise_per_count or sum(counts) > caps.noise):

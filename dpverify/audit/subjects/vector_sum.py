@@ -31,6 +31,8 @@ _MOST_COORDINATES = 4
 """Of more coordinates, the first and the last are looked at."""
 _NEAR = 1e-7
 """How near to an integer the difference of two counts is, relatively, once it was rotated there and back."""
+_ENLARGED, _LAST = 2.0**20, 5e-9
+"""What last digits are multiplied by, and the most that is left of them: `audit.engine` looks at 1e-8 of an outcome."""
 _WATCHED_USERS = 200
 """Up to so many users our own protocol runs message by message, beyond that by the sampler of its views."""
 
@@ -147,12 +149,18 @@ def unary_vector_subject(
 
 
 def _turned(reference: UnaryVectorSum, looked_at: list[int], outputs: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the outputs with estimates as the differences of counts that they are of, and these as they are behind."""
+    """Return the outputs with estimates as the differences of counts that they are of, and behind them their digits.
+
+    These are what is left of an estimate, less what our analyzer makes of its differences: beside a difference, and
+    enlarged so that the last digit of an estimate is seen.
+    """
     read = np.array(outputs, dtype=np.float64).reshape(len(outputs), -1)
-    raw = reference.scale * read[:, : reference.dimension] @ reference.rotation.T
+    estimates = read[:, : reference.dimension].copy()
+    raw = reference.scale * estimates @ reference.rotation.T
     whole = np.rint(raw)
+    left = np.clip(_ENLARGED * (estimates - whole @ reference.rotation / reference.scale), -_LAST, _LAST)
     read[:, : reference.dimension] = np.where(np.abs(raw - whole) < _NEAR * (1.0 + np.abs(raw)), whole, raw)
-    return np.concatenate([read, raw[:, looked_at]], axis=1)
+    return np.concatenate([read, (whole + left)[:, looked_at]], axis=1)
 
 
 def vector_sum_subject(

@@ -188,7 +188,7 @@ def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 
     Returns
     -------
     VectorCaps
-        With room for all but one in 10^8 of the rotated unit vectors, about.
+        With room for nearly all rotated unit vectors.
 
     Raises
     ------
@@ -197,6 +197,8 @@ def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 
     InfeasibleBudgetError
         If no cap is proved to cost so little.
     """
+    if not isinstance(protocol, UnaryVectorSum):
+        raise TypeError(f"protocol={protocol!r} must be a UnaryVectorSum.")
     budget, d, s = Budget.of(budget), protocol.dimension, protocol.scale
     check_real("share", share, low=0.0, low_open=True, high=1.0)
     noise = protocol.noise
@@ -207,10 +209,15 @@ def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 
     )
     count = least_cap(noise, budget, instances=2 * d, share=share / 2.0)
     whole = least_cap(together, budget, share=share / 2.0)
-    # A normal approximation of sum |v_j|, six deviations: what is larger is shrunk, so that nothing rests on it.
-    room = min(s * math.sqrt(2.0 * d / math.pi) + 6.0 * s * math.sqrt(1.0 - 2.0 / math.pi), s * math.sqrt(d))
+    # The mean of sum |v_j| of a rotated unit vector, and six deviations for large d: what is larger is shrunk, so that
+    # nothing rests on it.
+    room = min(s * (math.sqrt(2.0 * d / math.pi) + 6.0 * math.sqrt(1.0 - 3.0 / math.pi)), s * math.sqrt(d))
+    if not room < MOST:
+        raise ValueError(f"scale={s!r} must leave sums of coordinates below 2^53.")
     own = math.floor(room) + d
     again = min((count.drawn_again + whole.drawn_again) * (1.0 + 1e-15), 1.0)
+    if again > 0.5:  # honest users would draw again and again
+        raise InfeasibleBudgetError(f"share={share!r} of delta={unrounded(budget.exact_delta)} leaves users no noise.")
     return VectorCaps(
         math.floor(protocol.largest) + count.messages,  # what is rounded up, and her noise
         own + whole.messages - 1,

@@ -53,6 +53,8 @@ def sums(
         raise ValueError("Either --largest or --dimension must be given: a sum is of integers or of vectors.")
     found: Any
     if largest is not None:
+        if max_bytes is not None:
+            raise ValueError("--bytes must be omitted with --largest: it is of vectors.")
         found = plan_sums(budget, users=users, largest=largest, instances=instances)
     elif dimension is not None:
         if instances != 1:

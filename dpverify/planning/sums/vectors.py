@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -46,7 +46,7 @@ _BELOW = (6e-4, 1.5e-3)
 """How far below the budget an epsilon is aimed at, relatively, and is taken."""
 _CLIPPED = 2e-4
 """The share of the mean squared error of central Gaussian noise that what is clipped may add at most."""
-_ATTEMPTS = 8
+_ATTEMPTS, _LEAST_DELTA = 8, 1e-280
 _NEAR = 2e-3
 """What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
 
@@ -217,6 +217,8 @@ def vector_front(
     (['1.5', '1.1'], 1)
     """
     target, bits = _checked(budget, users, dimension)
+    if isinstance(max_bytes, str) or not isinstance(max_bytes, Iterable) or not max_bytes:
+        raise TypeError(f"max_bytes={max_bytes!r} must be a sequence of numbers, at least one.")
     search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
     for limit in max_bytes:
         check_real("max_bytes", limit, low=0.0, low_open=True)
@@ -232,8 +234,10 @@ def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, in
     target = Budget.of(budget)
     if target.delta == 0.0:
         raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
+    if target.delta < _LEAST_DELTA:
+        raise ValueError(f"delta={target.delta!r} must be at least {_LEAST_DELTA:g}: smaller tails are not listed.")
     check_integer("users", users, low=1)
-    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1)))
+    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1, high=2**24)))
 
 
 @dataclass(frozen=True)

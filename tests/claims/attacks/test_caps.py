@@ -201,6 +201,20 @@ def test_a_tighter_cap_never_adds_to_the_error(law: type[NegativeBinomial] | typ
     assert all(before <= after * (1.0 + 1e-12) for before, after in itertools.pairwise(ratios))
 
 
+def test_what_takes_no_caps_of_vectors() -> None:
+    noise = Poisson(10, 500.0)
+    for call, kind, said in (
+        (lambda: vector_caps(noise, (1, "1e-6")), TypeError, "must be a UnaryVectorSum"),
+        (lambda: vector_caps(UnaryVectorSum(noise, 2, 4.0), (1, "0.99"), share=1.0), InfeasibleBudgetError, "no noise"),
+        (lambda: vector_caps(UnaryVectorSum(noise, 2, 1e300), (1, "1e-6")), ValueError, "below 2\\^53"),
+        (lambda: UnaryVectorSum(noise, 2, 4.0).report([1, 0], caps=(1, 2, 3.0)), TypeError, "must be a ClientCaps"),
+        (lambda: UnaryVectorSum(noise, 2, 4.0).report([1, 0], caps=ClientCaps(9, 9, -1.0)), ValueError, "largest_l1"),
+    ):
+        made: Any = call
+        with pytest.raises(kind, match=said):
+            made()
+
+
 @pytest.mark.parametrize("noise", [NegativeBinomial(50, 30.0, 0.6), Poisson(50, 40.0)])
 def test_caps_of_vectors_cost_no_more_than_they_say(noise: NegativeBinomial | Poisson) -> None:
     protocol = UnaryVectorSum(noise, 3, 2.5)
