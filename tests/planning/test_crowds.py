@@ -252,7 +252,7 @@ def test_a_class_may_hold_all_who_cheat() -> None:
 def test_impossible_crowds_are_refused() -> None:
     for honest in (0, 5, -1, 1.5):
         with pytest.raises(
-            ValueError, match=rf"^honest={honest} must be an integer in \[1, 4\], or a share in \(0, 1\)\.$"
+            ValueError, match=rf"^honest={honest} must be an integer in \[1, 4\], or a share in \(0, 1\) or 1\.0\.$"
         ):
             account(RandomizedResponse(4, 0.3), delta=1e-3, honest=honest)
     with pytest.raises(ValueError, match=r"^honest=3 must be omitted: labels is private without other users\.$"):
