@@ -134,11 +134,11 @@ def test_steep_noise_has_a_finite_bound_at_a_tiny_delta() -> None:
 
 
 def test_a_crowd_beyond_the_floats_leaves_out_what_counts_it() -> None:
-    for protocol in (VectorSum(10**9, 10**6, 1000, 0.3), VectorSum(10**18, 10, 10, 0.3)):
-        found = account(protocol, delta="1e-6")
-        assert found.epsilon.upper < 8.0
-        assert found.notes[-1].startswith("left out: ")
-        assert not found.notes[-1].endswith(".")
+    found = account(VectorSum(10**18, 10, 10, 0.3), delta="1e-6")
+    assert found.epsilon.upper < 8.0
+    assert found.notes[-1].startswith("left out: ")
+    assert not found.notes[-1].endswith(".")
+    assert account(VectorSum(10**9, 10**6, 1000, 0.3), delta="1e-6").epsilon.lower > 0.005
     found = account(RandomizedResponse(2**63 - 1, 0.4), delta="1e-6")
     assert found.epsilon.upper == pytest.approx(math.log(1.5 - 2.5e-6))  # what one report shows by itself at this delta
     assert found.notes[-1].startswith("left out: ")
