@@ -40,7 +40,7 @@ def sums(
         ),
     ] = None,
 ) -> None:
-    """Compare protocols for a sum of integers or vectors with a trusted curator.
+    """Compare sums of integers or vectors with a trusted curator.
 
     At one budget, with messages and bytes of each: for integers the protocols, for vectors what bytes buy (10 s).
     """
