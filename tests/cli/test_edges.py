@@ -133,7 +133,7 @@ def judge(words: tuple[str, ...], status: int, out: str, err: str) -> None:
         assert len(err.splitlines()) == 1 or words[0] == "plan"  # each of its rows has a reason
         assert "has a fault" not in err
         assert not re.search(r"[<>]|Error|max_atoms|Traceback", err)
-        assert "--" in err or re.match("[A-Z]+=", err)  # an option, or an argument that has no dashes
+        assert "--" in err or re.match("[A-Z]+=|Missing argument '", err)  # an option or an argument
 
 
 @pytest.mark.parametrize("words", random.Random(8).sample(grid(), CASES) + SPLIT, ids=" ".join)
