@@ -47,7 +47,7 @@ def test_equal_days_are_one_call() -> None:
 
 
 def test_why_a_law_was_left_out_is_a_note_without_a_period() -> None:
-    crowd = VectorSum(10**9, 10**6, 1000, 0.3)
+    crowd = VectorSum(10**18, 10, 10, 0.3)
     *_, note = account([(crowd, 2)], delta="1e-6").notes
     assert note.startswith("left out: ")
     assert not note.endswith(".")
