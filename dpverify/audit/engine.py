@@ -255,10 +255,8 @@ def _loss_conforms(
     weights[finite] = other[0].probabilities(loss.losses[finite]) / own.probabilities(loss.losses[finite])
     masses = loss.first.pmf * weights
     alternative = DiscreteLaw.of(loss.first.points, masses / masses.sum())
-    fault, power = (
-        f"loss with {other[1]}",
-        g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level),
-    )
+    fault = f"loss with {other[1]}"
+    power = g_test_power(bins.probabilities, bins.probabilities_under(alternative), tally.trials, level)
     if power < POWER and float(bins.probabilities.max()) > SURE:
         least = least_other(bins.probabilities, tally.trials, level, POWER)
         if least is not None:

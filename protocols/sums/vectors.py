@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
-from protocols.exact_draws import Entropy, bernoulli, system_entropy
+from protocols.exact_draws import Entropy, system_entropy
 from protocols.lsq.linear import LinearMap
 from protocols.shuffler import UserMessages, shuffle
-from protocols.sums.base import at_random
+from protocols.sums.base import at_random, exactly_rounded
 from protocols.validation import (
     check_generator,
     check_integer,
@@ -191,8 +191,7 @@ class UnaryVectorSum:
         while caps is not None and (max(counts) > caps.noise_per_count or sum(counts) > caps.noise):
             counts = self._exact_noise(drawn_from)
         for j, value in enumerate(map(float, place)):
-            size = Fraction(abs(value))
-            counts[2 * j + (value < 0.0)] += math.floor(size) + bernoulli(size % 1, drawn_from)
+            counts[2 * j + (value < 0.0)] += exactly_rounded(abs(value), 1, drawn_from)
         return [(k // 2, k % 2) for k, count in enumerate(counts) for _ in range(count)]
 
     def _exact_noise(self, entropy: Entropy) -> list[int]:

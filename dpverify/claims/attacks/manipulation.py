@@ -95,29 +95,25 @@ def manipulation(
     """
     if cap is not None:
         check_integer("cap", cap, low=1, high=MOST)
+    if not isinstance(protocol, BitsumProtocol | BucketSums | VectorSum | SumProtocol | UnaryVectorSum):
+        raise TypeError(
+            f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum."
+        )
+    check_integer("malicious", malicious, low=0, high=protocol.users)
     if isinstance(protocol, UnaryVectorSum):
-        check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, 0.0, _of_vectors(protocol, cap, per_count))
     if per_count is not None:
         raise TypeError(f"per_count={per_count!r} must be omitted but for a UnaryVectorSum.")
     if isinstance(protocol, BitsumProtocol):
-        check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_bitsum(protocol, cap))
     if isinstance(protocol, BucketSums):
-        check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_bitsum(protocol.bitsum, cap))
     if isinstance(protocol, VectorSum):
-        check_integer("malicious", malicious, low=0, high=protocol.users)
         return _times(malicious, *_of_reports(protocol, cap))
-    if isinstance(protocol, SumProtocol):
-        check_integer("malicious", malicious, low=0, high=protocol.users)
-        if isinstance(protocol, SplitAndMix):
-            # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
-            return _times(min(malicious, 1), 1.0 - protocol.modulus, protocol.modulus - 1.0, malicious)
-        return _times(malicious, *_over_messages(np.ones(1), math.inf, cap))
-    raise TypeError(
-        f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum."
-    )
+    if isinstance(protocol, SplitAndMix):
+        # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
+        return _times(min(malicious, 1), 1.0 - protocol.modulus, protocol.modulus - 1.0, malicious)
+    return _times(malicious, *_over_messages(np.ones(1), math.inf, cap))
 
 
 def density_manipulation(

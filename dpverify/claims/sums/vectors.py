@@ -15,6 +15,7 @@ the same vector. All that is on average over the rotation, whatever the vectors 
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -28,15 +29,16 @@ from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import PrivacyCurve, ThreatModel
+from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.noise import binomial
+from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss.joint.real_moves import RealMoves
 from dpverify.rounding import UNIT
 from protocols.sums.vectors import UnaryVectorSum
 
 __all__ = ["SquaredErrors", "UnaryVectorClaims"]
 
-_TAIL = 1e-14
-"""What a law for audits leaves out on either side."""
 _PLACES = 2**14
 """Quantiles of a coordinate by which means over the rotation are computed."""
 
@@ -128,22 +130,20 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         """Return the expected payload of a user's messages in bytes, each the bits that tell 2d symbols apart."""
         return self.messages_per_user(protocol) * math.ceil(math.log2(2 * protocol.dimension)) / 8.0
 
+    def _count(self, protocol: UnaryVectorSum, places: NDArray[np.float64], share: float) -> IntegerLaw:
+        noise = self._noise(protocol).noise_law(protocol.noise, share, views.TAIL)
+        fractions, users = np.unique(places - np.floor(places), return_counts=True)
+        rounded = map(binomial, users.tolist(), fractions.tolist(), itertools.repeat(views.TAIL))
+        return views.total(point_mass(int(np.floor(places).sum())), noise, *rounded)
+
     def count_law(self, protocol: UnaryVectorSum, places: NDArray[np.float64], share: float = 1.0) -> DiscreteLaw:
         """Return the law of one count: a share of the noise, and these users' coordinates, rounded at random."""
-        noise = DiscreteLaw.from_integer_law(self._noise(protocol).noise_law(protocol.noise, share, _TAIL))
-        rounded = np.ones(1)
-        for fraction, users in zip(*np.unique(places - np.floor(places), return_counts=True), strict=True):
-            rounded = np.convolve(rounded, scipy.stats.binom(users, fraction).pmf(np.arange(users + 1)))
-        pmf = np.convolve(noise.pmf, rounded)
-        points = int(noise.points[0] + np.floor(places).sum()) + np.arange(pmf.size)
-        return DiscreteLaw.of(points[pmf > 0.0], pmf[pmf > 0.0], noise.outside)
+        return DiscreteLaw.from_integer_law(self._count(protocol, places, share))
 
     def difference_law(self, protocol: UnaryVectorSum, places: NDArray[np.float64]) -> DiscreteLaw:
         """Return the law of the difference of both counts of a coordinate, s times its estimate before the rotation."""
-        up, down = (self.count_law(protocol, np.maximum(sign * places, 0.0)) for sign in (1.0, -1.0))
-        pmf = np.convolve(_filled(up), _filled(down)[::-1])
-        points = int(up.points[0] - down.points[-1]) + np.arange(pmf.size)
-        return DiscreteLaw.of(points[pmf > 0.0], pmf[pmf > 0.0], min(up.outside + down.outside, 1.0))
+        up, down = (self._count(protocol, np.maximum(sign * places, 0.0), 1.0) for sign in (1.0, -1.0))
+        return DiscreteLaw.from_integer_law(views.total(up, down.mirrored()))
 
     def squared_errors(self, protocol: UnaryVectorSum) -> SquaredErrors:
         """Return what the mean squared error of the sum of n unit vectors consists of."""
@@ -160,13 +160,6 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         At most: what is clipped adds up where all users hold the same vector, and hardly counts elsewhere.
         """
         return math.sqrt(sum(self.squared_errors(protocol)))
-
-
-def _filled(law: DiscreteLaw) -> NDArray[np.float64]:
-    """Return the probabilities of all integers from the first to the last that is listed."""
-    pmf = np.zeros(int(law.points[-1] - law.points[0]) + 1)
-    pmf[law.points - law.points[0]] = law.pmf
-    return pmf
 
 
 @functools.lru_cache(maxsize=8)

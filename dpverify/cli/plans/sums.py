@@ -46,7 +46,7 @@ def sums(
     """
     from dpverify.guarantee import Budget
     from dpverify.planning.sums.integers import plan_sums
-    from dpverify.planning.sums.vectors import vector_front
+    from dpverify.planning.sums.vectors import BYTES, vector_front
 
     budget = Budget(epsilon, delta)
     if (largest is None) == (dimension is None):
@@ -59,7 +59,7 @@ def sums(
     elif dimension is not None:
         if instances != 1:
             raise ValueError(f"--instances={instances} must be 1 for vectors.")
-        found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or (100, 300, 1000, 3000))
+        found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or BYTES)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
     print_result(found)

@@ -275,12 +275,12 @@ def _at(found: Densities, name: str, confidence: float, points: ArrayLike | None
     """Return the estimates of a density at points."""
     if points is None:
         return []
-    values, (low, high) = found(points), found.intervals(points, confidence)
-    places = [(at, of) for of in range(found.signs.classes) for at in range(len(values))]
-    label = dict.fromkeys([0]) if found.signs.classes == 1 else {of: of for of in range(found.signs.classes)}
+    values, low, high = (ends.tolist() for ends in (found(points), *found.intervals(points, confidence)))
+    several = found.signs.classes > 1
     return [
-        Estimate(name, "density", label[of], at, float(values[at, of]), float(low[at, of]), float(high[at, of]))
-        for at, of in places
+        Estimate(name, "density", of if several else None, at, values[at][of], low[at][of], high[at][of])
+        for of in range(found.signs.classes)
+        for at in range(len(values))
     ]
 
 

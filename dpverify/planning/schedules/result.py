@@ -14,6 +14,7 @@ from dpverify.guarantee import Interval, Number, PrivacyCurve
 from dpverify.planning.answers import PROOF, answered, between, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
 from dpverify.planning.schedules.schedule import Schedule
+from dpverify.planning.steps.account import is_step
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 
 __all__ = ["ScheduleResult", "account_schedule", "after_days", "never_falling"]
@@ -109,7 +110,7 @@ class ScheduleResult(AccountResult):
 
     def certificate(self) -> dict[str, Any]:
         """Return a proof that `dpverify check` can check, as for any account; of days of steps there is none yet."""
-        if self.schedule.notes:
+        if any(is_step(day.protocol) for day in self.schedule.days):
             raise ValueError("certificates are of protocols, and not yet of noisy steps.")
         return super().certificate()
 

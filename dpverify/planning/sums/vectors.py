@@ -31,7 +31,7 @@ from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
-__all__ = ["VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
+__all__ = ["BYTES", "VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ _BELOW = (6e-4, 1.5e-3)
 """How far below the budget an epsilon is aimed at, relatively, and is taken."""
 _CLIPPED = 2e-4
 """The share of the mean squared error of central Gaussian noise that what is clipped may add at most."""
+BYTES = (100, 300, 1000, 3000)
+"""Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
 _NEAR = 2e-3
 """What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
@@ -184,9 +186,7 @@ def plan_vectors(
     return _Search(target, users, dimension).found(wanted, most)
 
 
-def vector_front(
-    budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = (100, 300, 1000, 3000)
-) -> VectorFront:
+def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = BYTES) -> VectorFront:
     """Find the least error of a sum of vectors within several limits on the bytes of a user.
 
     Parameters
