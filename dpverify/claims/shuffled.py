@@ -46,12 +46,8 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
     def one(self, protocol: ShuffledReports) -> Amplification:
         """Return the curve of one round.
 
-        Raises
-        ------
-        TypeError
-            If the law of one report is not known: its twin is no `LocalClaims`.
-        ValueError
-            If it is Laplace noise of an epsilon outside of [0.001, 100].
+        Raises TypeError if the law of one report is not known: its twin is no `LocalClaims`. Raises ValueError if it is
+        Laplace noise of an epsilon outside of [0.001, 100].
         """
         claims = mechanism_claims_of(protocol.local)
         if not isinstance(claims, LocalClaims):

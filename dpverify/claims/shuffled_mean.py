@@ -84,12 +84,8 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     def mean_absolute_error(self, protocol: ShuffledMean, ones: int | None = None) -> Interval:
         """Return the expected absolute error of the mean.
 
-        Parameters
-        ----------
-        protocol : ShuffledMean
-            The protocol and its parameters.
-        ones : int, optional
-            How many users hold 1; the worst number when omitted, which is enclosed.
+        - protocol: The protocol and its parameters.
+        - ones: How many users hold 1; the worst number when omitted, which is enclosed.
         """
         n = protocol.users
         if ones is not None:
@@ -120,10 +116,7 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     def published(self, users: int, epsilon: float, delta: float) -> ShuffledMean:
         """Return the protocol with the p of the text, whose constant is taken for 1.
 
-        Raises
-        ------
-        FormulaRangeError
-            If that p is no probability below 1.
+        Raises FormulaRangeError if that p is no probability below 1.
         """
         return ShuffledMean(users, float(formulas.coin_probability(FLOATS, epsilon, delta, users)))
 

@@ -79,13 +79,8 @@ def find(name: str) -> tuple[Theorem, ...]:
     these that is true of any counts: it is the name; it is part of the name, or its words stand in name, source or
     statement; its words stand anywhere; they are parts of words.
 
-    Raises
-    ------
-    ValueError
-        If there is none.
+    Raises ValueError if there is none.
 
-    Examples
-    --------
     >>> [theorem.name for theorem in find("Theorem 39")]
     ['ghazi2021-theorem-39']
     """
@@ -111,18 +106,11 @@ def find(name: str) -> tuple[Theorem, ...]:
 class Checked(Plain):
     """One computation that was run again.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Which.
-    theorems : tuple of str
-        Whose verdicts it backs.
-    figures : dict
-        What it computed, by name.
-    trouble : str
-        What contradicts an entry; empty if nothing does.
-    seconds : float
-        How long it took.
+    - evidence: Which.
+    - theorems: Whose verdicts it backs.
+    - figures: What it computed, by name.
+    - trouble: What contradicts an entry; empty if nothing does.
+    - seconds: How long it took.
     """
 
     plain_as: ClassVar[str] = (
@@ -155,16 +143,10 @@ def check(
 ) -> Iterator[Checked]:
     """Run the evidence of these theorems again, each computation once, and yield what it came to.
 
-    Parameters
-    ----------
-    chosen : iterable of Theorem
-        Whose.
-    quick : bool
-        Only what takes a second or less.
-    anew : bool
-        Do not compare with the figures that were recorded: these are to replace them.
-    progress : callable, optional
-        Told before each one: how many are done, of how many, and which is next.
+    - chosen: Whose.
+    - quick: Only what takes a second or less.
+    - anew: Do not compare with the figures that were recorded: these are to replace them.
+    - progress: Told before each one: how many are done, of how many, and which is next.
     """
     backing: dict[str, tuple[Evidence, list[str]]] = {}
     for theorem in chosen:
@@ -182,12 +164,8 @@ def check(
 def rerun(name: str, anew: bool = False) -> tuple[dict[str, Figure], str]:
     """Run one check, and return what it computes and what contradicts an entry: the check itself, or the record.
 
-    Parameters
-    ----------
-    name : str
-        `module:function`.
-    anew : bool
-        Do not compare with the record.
+    - name: `module:function`.
+    - anew: Do not compare with the record.
     """
     from dpverify.evidence import ContradictedError
 

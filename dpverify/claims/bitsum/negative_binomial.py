@@ -252,10 +252,7 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
 
     The search of the protocol that the reason names begins there.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If that is beyond 1e9.
+    Raises InfeasibleBudgetError if that is beyond 1e9.
     """
     tail = tail_for(composed_epsilon)
 

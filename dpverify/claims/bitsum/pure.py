@@ -173,12 +173,8 @@ class PureClaims(TwoCountsClaims[Pure]):
         exactly (epsilon0, delta0)-DP; where that cannot be listed, what docs/floods.md proves to be enough in closed
         form, two to three times as much.
 
-        Raises
-        ------
-        FormulaRangeError
-            At delta0 = 0, as no flood makes the messages pure; or if q is not below 1.
-        InfeasibleBudgetError
-            If that takes more than 1e7 messages in all.
+        Raises FormulaRangeError: At delta0 = 0, as no flood makes the messages pure; or if q is not below 1. Raises
+        InfeasibleBudgetError if that takes more than 1e7 messages in all.
         """
         if delta0 == 0.0:
             q = float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))

@@ -260,16 +260,10 @@ def _aimed(
 ) -> float:
     """Return where a proof is likely to meet the target: where a guess does, and a little more error.
 
-    Parameters
-    ----------
-    guessed : callable
-        What is about proved, by error.
-    target : float
-        Of epsilon.
-    seen : sequence of (float, float)
-        Errors and what is a little less than proved for them, in the order of a search.
-    slope : float
-        See `_slope`.
+    - guessed: What is about proved, by error.
+    - target: Of epsilon.
+    - seen: Errors and what is a little less than proved for them, in the order of a search.
+    - slope: See `_slope`.
     """
     error, epsilon = seen[-1]
     for _ in range(_MOST_GUESSES):

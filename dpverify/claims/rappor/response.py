@@ -182,8 +182,6 @@ def change_seen(protocol: Rappor) -> Interval:
     and share none, some, or all of them. No number of reports bounds the loss: it does not tend to the limit of a
     permanent response.
 
-    Notes
-    -----
     With w and v the probabilities that a kept bit is 1 for the first and the second value, and L and K the likelihood
     ratios of the reports before and after, one bit's ratio of both laws is
     `(w L K + 1-w) / ((w L + 1-w) (v K + 1-v))`: a quotient of linear functions of L, and of K, and so monotone in each.

@@ -90,10 +90,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
         Estimates are sums of a sign for each candidate and report, up to a factor: whole numbers, whose law is listed.
 
-        Raises
-        ------
-        CapacityError
-            Where there are too many users or candidates.
+        Raises CapacityError where there are too many users or candidates.
         """
         held, copies = np.unique(np.asarray(inputs), return_counts=True)
         rows = np.arange(protocol.order)
@@ -114,10 +111,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
     def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:
         """Return what `dpverify.claims.user_level.classifier.plurality_failure` does.
 
-        Raises
-        ------
-        CapacityError
-            For more than ten million users.
+        Raises CapacityError for more than ten million users.
         """
         n, eta = check_integer("users", users, low=1), check_probability("share", share)
         if n > _MOST_USERS:
