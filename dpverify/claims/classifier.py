@@ -31,7 +31,7 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
 )
-from dpverify.papers.wagner2025.classifier import CLASSIFIER
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
 from protocols.classifier import HighestDensityClassifier
@@ -120,7 +120,7 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
 
     name = "classifier"
     protocol = HighestDensityClassifier
-    theorems = CLASSIFIER
+    theorems = stated("wagner2025/classifier", "classifier")
     audited_as = "dpverify.audit.subjects.classifier:classifier_subject"
     pure = True
 

@@ -27,7 +27,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Privac
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.papers.ghazi2021.histogram import HISTOGRAM
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
@@ -44,7 +44,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
 
     name = "histogram"
     protocol: ClassVar[type[BucketSums]] = Histogram
-    theorems = HISTOGRAM
+    theorems = stated("ghazi2021/histogram", "histogram")
     audited_as = "dpverify.audit.subjects.buckets:bucket_subject"
 
     def count_laws(self, protocol: BucketSums, held: ArrayLike) -> list[DiscreteLaw]:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
-import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpverify import papers
+from dpverify.papers.entries import every
 from dpverify.papers.figures import Figure, recorded
 from dpverify.papers.statements import number_elsewhere
 from dpverify.papers.theorem import Evidence, Theorem
@@ -24,7 +23,7 @@ _NEAR = 1e-4
 
 
 def theorems() -> tuple[Theorem, ...]:
-    """Return every theorem that a module of `dpverify.papers` states in a constant, ordered by name.
+    """Return every theorem that a file of `dpverify.papers` states, ordered by name.
 
     Returns
     -------
@@ -43,13 +42,9 @@ def theorems() -> tuple[Theorem, ...]:
     'fails'
     """
     found: dict[str, Theorem] = {}
-    found_modules = pkgutil.walk_packages(papers.__path__, f"{papers.__name__}.")
-    # Those in the folder of a document: beside the folders stands what reads them.
-    for module in (each for each in found_modules if each.name.count(".") > 2):
-        stated = importlib.import_module(module.name)
-        for theorem in (theorem for name in stated.__all__ for theorem in getattr(stated, name)):
-            if found.setdefault(theorem.name, theorem) is not theorem:
-                raise ValueError(f"two theorems are named {theorem.name!r}.")
+    for theorem in every():
+        if found.setdefault(theorem.name, theorem) is not theorem:
+            raise ValueError(f"two theorems are named {theorem.name!r}.")
     return tuple(found[name] for name in sorted(found))
 
 

@@ -53,7 +53,7 @@ from dpverify.formulas.protocols import three_nb
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.messages import MessagesLaw, counted_bits
-from dpverify.papers.wagner2025.bitsum import PURE
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.floods.cells import Enclosure
 from dpverify.privacy_loss.floods.two_counts import negative_binomial_counts
 from dpverify.privacy_loss.losses import pairs as laws
@@ -86,7 +86,7 @@ class PureClaims(TwoCountsClaims[Pure]):
     threat_models = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
     seen = "communication (the counts of +1 and -1) or model (their difference alone)."
     pure = True
-    theorems = PURE
+    theorems = stated("wagner2025/bitsum", "pure")
 
     def pairs(self, protocol: Pure) -> Pairs:
         return self.views(protocol, ThreatModel.COMMUNICATION)

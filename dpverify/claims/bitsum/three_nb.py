@@ -36,7 +36,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.papers.wagner2025.bitsum import THREE_NB
+from dpverify.papers.entries import stated
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -132,7 +132,7 @@ class ThreeNBClaims(TwoCountsClaims[ThreeNB]):
         "flood_shape": math.inf,
         "flood_p": 1.0,
     }
-    theorems = THREE_NB
+    theorems = stated("wagner2025/bitsum", "three_nb")
 
     def pairs(self, protocol: ThreeNB) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)

@@ -23,7 +23,7 @@ from dpverify.claims.registry import claims_of
 from dpverify.claims.shared.bitsum_pairs import negligible
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.papers.wagner2025.kde import PRIVACY
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.datasets.covers import tied
 from dpverify.privacy_loss.joint.attained_change import Parts
@@ -156,7 +156,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
 
     name = "kde"
     protocol = KernelDensityProtocol
-    theorems = PRIVACY
+    theorems = stated("wagner2025/kde", "privacy")
     audited_as = "dpverify.audit.subjects.kde:density_subject"
     pure = True
 

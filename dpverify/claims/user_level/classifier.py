@@ -23,7 +23,7 @@ from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.ghazi2021.user_level import SHUFFLE_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.search import least_integer
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.validation import check_real
@@ -99,7 +99,7 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
 
     name = "user-level-classifier"
     protocol = UserLevelClassifier
-    theorems = SHUFFLE_LEARNER
+    theorems = stated("ghazi2021/user_level", "shuffle_learner")
     audited_as = "dpverify.audit.subjects.user_level:user_level_subject"
     pure = True
 

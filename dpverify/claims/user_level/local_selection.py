@@ -31,7 +31,7 @@ from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.sums import summed
-from dpverify.papers.ghazi2021.user_level import LOCAL_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.user_level.local_selection import HadamardSelection
@@ -47,7 +47,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
     name = "hadamard-selection"
     protocol = HadamardSelection
-    theorems = LOCAL_LEARNER
+    theorems = stated("ghazi2021/user_level", "local_learner")
 
     def inputs(self, protocol: HadamardSelection) -> Sequence[int]:
         return range(protocol.candidates)

@@ -29,7 +29,7 @@ from dpverify.guarantee import (
     ThreatModel,
 )
 from dpverify.laws import noise as laws
-from dpverify.papers.scott2022.vector_sum import VECTOR_SUM
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
@@ -82,7 +82,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
     protocol = VectorSum
     noise = "blanket_probability"
     audited_as = "dpverify.audit.subjects.vector_sum:vector_sum_subject"
-    theorems = VECTOR_SUM
+    theorems = stated("scott2022/vector_sum", "vector_sum")
     pure = True
 
     # ------------------------------------------------------------------ privacy
