@@ -48,19 +48,12 @@ def leaves_of(output: Any, resolution: float | None = None, nested: bool = False
     last characters, the sum of their codes, and how many of all are digits, capitals and white space. What is not
     finite or beyond the floats is 0 among the numbers.
 
-    Parameters
-    ----------
-    output : object
-        Of one run.
-    resolution : float, optional
-        Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
-    nested : bool
-        Whether it is a part of something else.
+    - output: Of one run.
+    - resolution: Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
+    - nested: Whether it is a part of something else.
 
-    Raises
-    ------
-    TypeError
-        If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
+    Raises TypeError if it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and
+    arrays.
     """
     kind = type(output)
     if kind is float and resolution is None:
@@ -293,10 +286,7 @@ class RowTarget(_Around):
     def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return what is read of independent runs, shape (trials, *shape).
 
-        Raises
-        ------
-        TargetError
-            If the callable raises, or returns what is made of other things than `leaves_of` knows.
+        Raises TargetError if the callable raises, or returns what is made of other things than `leaves_of` knows.
         """
         try:
             raw = self._inner.raw(inputs, rng, trials, where)
@@ -358,14 +348,9 @@ class Raising(_Around):
 class Samplers(Target):
     """Two samplers as one target, which runs the first on the input 0 and the second on 1.
 
-    Parameters
-    ----------
-    function : callable or str
-        The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
-    batch, shape, name
-        See `Target`.
-    second : Target
-        The second, as a target.
+    - function: The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
+    - batch, shape, name: See `Target`.
+    - second: The second, as a target.
     """
 
     second: Target | None = None
