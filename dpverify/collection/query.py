@@ -286,7 +286,7 @@ class Query:
         claims: Any = mechanism_claims_of(protocol)
         if self.vector is not None:
             size, noise = protocol.dimension, protocol.noise.noise_mean / protocol.users
-            return size * (protocol.scale / math.sqrt(size) + 2.0 * noise) * size.bit_length()
+            return float(size * (protocol.scale / math.sqrt(size) + 2.0 * noise) * size.bit_length())
         if claims.messages_range(protocol) == (1, 1):
             return float(self.sums)
         ones = 1.0 / self.sums if self.kind in ONE_OF else 1.0

@@ -29,7 +29,7 @@ __all__ = ["MOST_DIMENSION", "ROUNDED_SHARE", "Turned", "planned", "signs_of"]
 
 _FINE, _TURNED = 26, 46
 """Binary digits of a coordinate's steps, and of what a rotated one is multiplied by."""
-_LONGEST = 2**_FINE + 2 ** (_FINE - 10)
+_LONGEST = (1 << _FINE) + (1 << _FINE - 10)
 """Half-precision embeddings are longer than 1 by 5e-4; the scale has room for it."""
 _STRETCH = _LONGEST / 2.0**_FINE
 MOST_DIMENSION = 2**16
@@ -74,25 +74,25 @@ class Turned:
     @property
     def factor(self) -> int:
         """The largest m by which no user's v is longer than the protocol's scale."""
-        room = (Fraction(self.protocol.scale) * 2**_TURNED) ** 2 / (self.protocol.dimension * _LONGEST**2)
+        room = (Fraction(self.protocol.scale) * (1 << _TURNED)) ** 2 / (self.protocol.dimension * _LONGEST**2)
         return math.isqrt(math.floor(room))
 
     @property
     def limit(self) -> int:
         """The largest |Y|: v is at most the protocol's largest."""
-        return min(math.floor(Fraction(self.protocol.clip) * 2**_FINE), math.isqrt(self.protocol.dimension) * 2**27)
+        return min(math.floor(Fraction(self.protocol.clip) * (1 << _FINE)), math.isqrt(self.protocol.dimension) * 2**27)
 
     @property
     def most(self) -> int:
         """The largest integer that a coordinate is rounded to."""
         longest = math.isqrt(self.protocol.dimension * _LONGEST**2)
-        return -(-min(self.limit, longest) * self.factor // 2**_TURNED)
+        return -(-min(self.limit, longest) * self.factor // (1 << _TURNED))
 
     @property
     def own(self) -> int:
         """How many messages a vector is at most: the sum of |Y| is at most D |X|, and each is rounded up."""
         size = self.protocol.dimension
-        return min(size * _LONGEST * self.factor // 2**_TURNED + size, size * self.most)
+        return min(size * _LONGEST * self.factor // (1 << _TURNED) + size, size * self.most)
 
     @property
     def together(self) -> SingleNoise:
