@@ -123,18 +123,12 @@ class AuditTest(Protocol):
     ) -> Sequence[AuditResult]:
         """Return results on the outputs of one dataset, shape (trials, columns), each with a valid p-value.
 
-        Parameters
-        ----------
-        dataset : Dataset
-            Its inputs, and the exact laws of the columns; none for a black box.
-        outputs : ndarray, shape (trials, columns)
-            What the target returned; of a black box the numbers in each output, 0 where it has fewer.
-        rng : numpy.random.Generator
-            Of the test's own randomness.
-        level : float
-            What the p-value must be able to fall below: about the level of one test.
-        detect : float
-            The relative size of the fault to state the power against.
+        - dataset: Its inputs, and the exact laws of the columns; none for a black box.
+        - outputs (ndarray, shape (trials, columns)): What the target returned; of a black box the numbers in each
+          output, 0 where it has fewer.
+        - rng: Of the test's own randomness.
+        - level: What the p-value must be able to fall below: about the level of one test.
+        - detect: The relative size of the fault to state the power against.
         """
         ...
 

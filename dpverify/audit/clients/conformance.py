@@ -57,32 +57,15 @@ def audit_client(
     sends must have the exact law of the manifest's tables: each field by itself, fields and users independent, also
     from one process to the next.
 
-    Parameters
-    ----------
-    command : str
-        What starts it, such as `node client.js`.
-    manifest : Path
-        The file of the manifest.
-    hash : str
-        Its hash.
-    query : str, optional
-        The name of one; all when omitted.
-    **options
-        The fields of `dpverify.audit.options.AuditOptions`: `trials` runs of two users for each of two or three
-        answers, and `level` for all queries together. A program's own entropy knows no seed: what is found is found
-        again with other draws.
+    - command: What starts it, such as `node client.js`.
+    - manifest: The file of the manifest.
+    - query: The name of one; all when omitted.
+    - **options: The fields of `dpverify.audit.options.AuditOptions`: `trials` runs of two users for each of two or
+      three answers, and `level` for all queries together. A program's own entropy knows no seed: what is found is found
+      again with other draws.
 
-    Returns
-    -------
-    AuditReport
-        Of all queries together.
-
-    Raises
-    ------
-    TargetError
-        If the program fails.
-    ValueError
-        For another manifest, or an unknown query.
+    Returns: Of all queries together. Raises TargetError if the program fails. Raises ValueError for another manifest,
+    or an unknown query.
     """
     check_file("manifest", manifest, "a manifest")
     data = manifest.read_bytes()

@@ -34,19 +34,12 @@ def leaves_of(output: Any, resolution: float | None = None, nested: bool = False
     last characters, the sum of their codes, and how many of all are digits, capitals and white space. What is not
     finite or beyond the floats is 0 among the numbers.
 
-    Parameters
-    ----------
-    output : object
-        Of one run.
-    resolution : float, optional
-        Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
-    nested : bool
-        Whether it is a part of something else.
+    - output: Of one run.
+    - resolution: Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
+    - nested: Whether it is a part of something else.
 
-    Raises
-    ------
-    TypeError
-        If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
+    Raises TypeError if it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and
+    arrays.
     """
     kind = type(output)
     if resolution is None and (kind is float or kind is int):

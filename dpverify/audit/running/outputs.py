@@ -178,10 +178,7 @@ class RowTarget(_Around):
     def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return what is read of independent runs, shape (trials, *shape).
 
-        Raises
-        ------
-        TargetError
-            If the callable raises, or returns what is made of other things than `leaves_of` knows.
+        Raises TargetError if the callable raises, or returns what is made of other things than `leaves_of` knows.
         """
         try:
             raw = self._inner.raw(inputs, rng, trials, where)
@@ -236,14 +233,9 @@ class Raising(_Around):
 class Samplers(Target):
     """Two samplers as one target, which runs the first on the input 0 and the second on 1.
 
-    Parameters
-    ----------
-    function : callable or str
-        The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
-    batch, shape, name
-        See `Target`.
-    second : Target
-        The second, as a target.
+    - function: The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
+    - batch, shape, name: See `Target`.
+    - second: The second, as a target.
     """
 
     second: Target | None = None

@@ -46,12 +46,8 @@ _PLACES = 2**14
 class SquaredErrors(NamedTuple):
     """The parts of the mean squared error of the sum of unit vectors, on average over the rotation.
 
-    Parameters
-    ----------
-    noise, rounding : float
-        Whatever the vectors are.
-    clipping : float
-        At most; much less where users hold different vectors.
+    - noise, rounding: Whatever the vectors are.
+    - clipping: At most; much less where users hold different vectors.
     """
 
     noise: float

@@ -22,16 +22,10 @@ def joint_days(
 ) -> tuple[list[JointChange], Parts]:
     """Return what bounds the runs of these protocols, one change for each, and what is attained in them at once.
 
-    Parameters
-    ----------
-    protocols : mapping of int to (protocol, MechanismClaims)
-        By number.
-    threat_model : ThreatModel
-        Whose view.
-    reference_delta : float
-        Where accuracy is wanted.
-    upper, lower : sequence of int
-        By number, how many runs each bounds from above and from below.
+    - protocols: By number.
+    - threat_model: Whose view.
+    - reference_delta: Where accuracy is wanted.
+    - upper, lower: By number, how many runs each bounds from above and from below.
     """
     changes: list[JointChange] = []
     attained: Parts = ()

@@ -73,24 +73,14 @@ class _Family(NamedTuple):
 class Schedule:
     """Days on the same users, in all or in at most some of which a user takes part.
 
-    Parameters
-    ----------
-    days : sequence of Day or of (protocol, instances)
-        In the order in which they run.
-    at_most : int, optional
-        In how many runs the same user takes part at most; in all when omitted.
-    threat_model : ThreatModel or str, optional
-        One that all protocols are accounted for; the first such when omitted.
-    honest : int, optional
-        Of each day of a protocol that does not say it, how many users follow it, at least.
-    adjacency : Adjacency or str
-        Which datasets are neighbours: replace-one unless all days are steps.
+    - days: In the order in which they run.
+    - at_most: In how many runs the same user takes part at most; in all when omitted.
+    - threat_model: One that all protocols are accounted for; the first such when omitted.
+    - honest: Of each day of a protocol that does not say it, how many users follow it, at least.
+    - adjacency: Which datasets are neighbours: replace-one unless all days are steps.
 
-    Raises
-    ------
-    ValueError
-        If no adversary is accounted for all days, `at_most` is not in [1, the number of runs], or a day is not covered
-        for this adjacency.
+    Raises ValueError if no adversary is accounted for all days, `at_most` is not in [1, the number of runs], or a day
+    is not covered for this adjacency.
     """
 
     def __init__(

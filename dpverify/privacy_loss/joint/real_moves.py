@@ -70,16 +70,10 @@ _COMPOSED = 2
 class MoveGrid(ChangeGrid):
     """Sizes of moves, up to the largest, integers among them; as levels the two kinds of a move.
 
-    Parameters
-    ----------
-    square : float
-        What the squares of the moves add up to at most.
-    largest : float
-        The largest move.
-    coordinates : int
-        How many counts may move.
-    guess : bool
-        Whether only the moves that all counts make alike and the largest are looked at, which proves nothing.
+    - square: What the squares of the moves add up to at most.
+    - largest: The largest move.
+    - coordinates: How many counts may move.
+    - guess: Whether only the moves that all counts make alike and the largest are looked at, which proves nothing.
     """
 
     def __init__(self, square: float, largest: float, coordinates: int, *, guess: bool = False) -> None:
@@ -100,22 +94,14 @@ class RealMoves:
 
     The squares of the increases add up to `square` at most, and those of the decreases.
 
-    Parameters
-    ----------
-    noise : callable
-        The law of the noise of each count, on integers >= 0, from a bound on each of its tails.
-    square : float
-        The largest sum of t_j^2 over the increases, and over the decreases, positive.
-    largest : float
-        The largest |t_j|, positive, at most the root of `square`.
-    coordinates : int
-        How many counts may increase at once, and as many others decrease: at least square / largest^2.
-    runs : int
-        Of how many runs these are, each of an even share of `square` and `coordinates`: attained changes keep to that.
-    reference_delta : float
-        Where accuracy is wanted: what is far less likely is cut, and charged.
-    guess : bool
-        Whether upper ends need only be about right, for searches: they then prove nothing.
+    - noise: The law of the noise of each count, on integers >= 0, from a bound on each of its tails.
+    - square: The largest sum of t_j^2 over the increases, and over the decreases, positive.
+    - largest: The largest |t_j|, positive, at most the root of `square`.
+    - coordinates: How many counts may increase at once, and as many others decrease: at least square / largest^2.
+    - runs: Of how many runs these are, each of an even share of `square` and `coordinates`: attained changes keep to
+      that.
+    - reference_delta: Where accuracy is wanted: what is far less likely is cut, and charged.
+    - guess: Whether upper ends need only be about right, for searches: they then prove nothing.
     """
 
     def __init__(
