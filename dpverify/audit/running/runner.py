@@ -43,7 +43,7 @@ def block_generator(seed: int, dataset: int, block: int) -> np.random.Generator:
 
 @functools.lru_cache(maxsize=16)
 def _key(seed: int) -> NDArray[np.uint64]:
-    return np.random.SeedSequence(seed).generate_state(2, np.uint64)
+    return np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
