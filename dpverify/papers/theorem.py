@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from dpverify.formulas import Hypothesis
 from dpverify.papers.figures import filled, recorded
-from dpverify.papers.walkthroughs import walkthroughs_of
 from dpverify.shown import Plain
 
 __all__ = [
@@ -155,7 +154,7 @@ class Theorem(Plain):
     - checked_by: What backs the verdict.
     - links: Where to read on: formulas and twins (`dpverify.formulas.protocols.kde:rmse_bound`), protocols
       (`protocols.kde`), tests (`tests/claims/test_x.py::test_y`) and documents (`docs/x.md#heading`). The passages of
-      notebooks that walk through it (`notebooks/x.ipynb#heading`, see `papers.walkthroughs`) come first.
+      notebooks that walk through it (`notebooks/x.ipynb#heading`) come first.
     - concern: What a reader who trusts the claim as printed would get wrong.
     - repair: What to write, or do, instead; a template too.
     """
@@ -179,9 +178,8 @@ class Theorem(Plain):
     """Finding and repair as they were given, with names for figures."""
 
     def __post_init__(self) -> None:
-        """Fill the templates, and find the walkthroughs."""
+        """Fill the templates."""
         object.__setattr__(self, "templates", (self.finding, self.repair))
-        object.__setattr__(self, "links", (*walkthroughs_of(self.name), *self.links))
         figures = self.figures()
         for name, template in zip(("finding", "repair"), self.templates, strict=True):
             object.__setattr__(self, name, filled(template, figures))
