@@ -58,7 +58,7 @@ def _vector(size: int, rng: random.Random) -> list[float]:
     vector = [rng.choice((rng.gauss(0.0, 1.0), rng.choice(tiny))) for _ in range(size)]
     norm = math.sqrt(sum(x * x for x in vector)) or 1.0
     length = rng.choice((1.0, 1.0 + 2.0**-11, rng.random(), 2.0**-20))
-    one: list[float] = [0] * (size - 1) + [rng.choice((1, -1))]
+    one: list[float] = [*[0] * (size - 1), rng.choice((1, -1))]
     return rng.choice(([x / norm * length for x in vector], one))
 
 
