@@ -9,7 +9,7 @@ Y has, whatever other candidates the others hold,
     P(Z >= z) <= exp(T l_v(s) + (n - T) max_w l_w(s) - s z),   s > 0,
 
 by Markov's inequality, and the same for P(Z <= z) with s < 0. Each s bounds the T that are not refuted, and the best
-bound counts: all of them bound the chance that Z is beyond a number that T and s decide, and so does the least of these.
+counts: each of them bounds the chance that Z is beyond a number that T and s decide, and so does the least of these.
 
 The weights of all candidates add up to a number of which the mean is 1 for all of them: where it says that they are
 not n, users hold other strings, or do not follow the protocol.
@@ -63,7 +63,7 @@ class _Candidates:
         gram = flat @ flat.T
         if np.linalg.matrix_rank(gram, hermitian=True) <= len(texts):
             raise ValueError("candidates must not be combinations of each other's bits: list fewer.")
-        self.weights = np.linalg.solve(gram, flat)[:-1].reshape(shape)
+        self.weights: Floats = np.linalg.solve(gram, flat)[:-1].reshape(shape)
 
     def total(self, counts: BitCounts, weights: Floats) -> float:
         """Return the sum of all users' numbers."""
@@ -137,10 +137,11 @@ def candidate_rows(
     """
     if not texts:
         return []
-    users, log, found = int(counts.users.sum()), math.log(len(texts) / side), []
+    found = list[tuple[float, float, float, tuple[str, ...]]]()
+    users, log = int(counts.users.sum()), math.log(len(texts) / side)
     known = _Candidates(counts.mechanism, texts)
-    for at, (text, weights) in enumerate(zip(texts, known.weights, strict=True)):
-        value = known.total(counts, weights)
+    for at, text in enumerate(texts):
+        value = known.total(counts, known.weights[at])
         low, high = known.ends(at, users, log)(value)
         found.append((value, float(low), float(high), (text,)))
     return found
@@ -151,7 +152,7 @@ def strange_strings(counts: BitCounts, texts: list[str], side: float) -> list[st
     if not texts:
         return []
     known, users, log = _Candidates(counts.mechanism, texts), int(counts.users.sum()), -math.log(side)
-    weights = known.weights.sum(axis=0)
+    weights = np.asarray(known.weights.sum(axis=0), dtype=np.float64)
     value, tilts = known.total(counts, weights), known.tilts(weights, users, log)
     for sign in (1.0, -1.0):
         most = users * known.logs(weights, sign * tilts).max(axis=1)
