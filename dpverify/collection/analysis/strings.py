@@ -63,7 +63,7 @@ class _Candidates:
         gram = flat @ flat.T
         if np.linalg.matrix_rank(gram, hermitian=True) <= len(texts):
             raise ValueError("candidates must not be combinations of each other's bits: list fewer.")
-        self.weights: Floats = np.linalg.solve(gram, flat)[:-1].reshape(shape)
+        self.weights = np.asarray(np.linalg.solve(gram, flat)[:-1].reshape(shape), dtype=np.float64)
 
     def total(self, counts: BitCounts, weights: Floats) -> float:
         """Return the sum of all users' numbers."""
