@@ -17,8 +17,8 @@ from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
 if TYPE_CHECKING:
+    from dpverify.privacy_loss.composing.together import Part
     from dpverify.privacy_loss.joint.attained_change import Parts
-    from dpverify.privacy_loss.joint.joint_change import JointChange
 
 __all__ = ["Claims", "Families", "MechanismClaims", "MoreUsers"]
 
@@ -121,9 +121,11 @@ class MechanismClaims(Claims[P]):
         return False
 
     def joint(
-        self, protocol: P, threat_model: ThreatModel, runs: int, reference_delta: float
-    ) -> tuple[JointChange, Parts]:
+        self, protocol: P, threat_model: ThreatModel, runs: int, reference_delta: float, *, guess: bool = False
+    ) -> tuple[Part, Parts]:
         """Return what replacing one input changes together in all of so many runs, where it does.
+
+        With `guess` the first need only be about right, for searches: it then proves nothing.
 
         Returns: What all datasets are bounded by, and pairs that some attain at once, with how often each is met.
         Raises ValueError where `changes_jointly` is false.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import pickle
@@ -36,8 +37,13 @@ def block_generator(seed: int, dataset: int, block: int) -> np.random.Generator:
 
     Blocks of one seed are 2^128 steps apart, so their streams never meet.
     """
-    key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, block, dataset], dtype=np.uint64)))
+    counter = np.array([0, 0, block, dataset], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=_key(seed), counter=counter))
+
+
+@functools.lru_cache(maxsize=16)
+def _key(seed: int) -> NDArray[np.uint64]:
+    return np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)

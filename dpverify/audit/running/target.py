@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from dpverify.audit.running.identity import code_identity, described
 from dpverify.audit.running.loading import load, parts_of
 
-__all__ = ["ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
+__all__ = ["ALIKE", "ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
 
 _MOST_SHOWN = 300
 """Characters of another's error that a message shows."""
-_FIXED = frozenset({bool, int, float, str})
+ALIKE = frozenset({bool, int, float, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+"""Types of numbers, of which all that numpy makes arrays of is alike."""
+_FIXED = ALIKE | {str, bytes, complex, type(None)}
 """Types of what no later call can change; `_kept` knows more, and takes as long as many a target."""
 _EXACT = 2**53
 """Up to here every integer is a float."""
@@ -148,9 +150,9 @@ class Target:
             if not self.batch:
                 seen, must = seen[1:], f"{self.seen}" if self.seen else "a number"
             raise TargetError(f"{self.shown} returned the shape {seen} in {where}, but must return {must}.")
-        if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
+        if outputs.dtype.kind not in "iuf":
             raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
-        if np.issubdtype(outputs.dtype, np.integer) and _largest(outputs) > _EXACT:
+        if outputs.dtype.kind != "f" and _largest(outputs) > _EXACT:
             raise TargetError(f"{self.shown} returned integers beyond 2^53 in {where}, which floats cannot hold.")
         numbers = outputs.astype(np.float64)
         finite = np.isfinite(numbers)
@@ -168,9 +170,16 @@ def _largest(integers: NDArray[Any]) -> int:
 
 def _kept(output: Any) -> Any:
     """Return an output that the next call cannot change: a target may return the same buffer each time."""
+    kind = type(output)
+    if kind in _FIXED:
+        return output
+    if kind is tuple or kind is list:
+        return kind(map(_kept, output))
+    if kind is dict:
+        return {_kept(key): _kept(part) for key, part in output.items()}
     if isinstance(output, np.ndarray) and not isinstance(output, np.ma.MaskedArray):
         return np.array(output)
-    return output if isinstance(output, (int, float, str, bytes, np.generic)) else copy.deepcopy(output)
+    return copy.deepcopy(output)
 
 
 def happened(error: BaseException, *plain: type[Exception], when: str = "") -> str:

@@ -227,7 +227,13 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         return not _all_may_change(protocol.features) and _joint_law(protocol.bitsum, threat_model)
 
     def joint(
-        self, protocol: KernelDensityProtocol, threat_model: ThreatModel, runs: int, reference_delta: float
+        self,
+        protocol: KernelDensityProtocol,
+        threat_model: ThreatModel,
+        runs: int,
+        reference_delta: float,
+        *,
+        guess: bool = False,
     ) -> tuple[JointChange, Parts]:
         bitsum, features = protocol.bitsum, protocol.features
         change = _joint_change(features, runs)
@@ -237,7 +243,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         lower += [((pair, attained),) for pair in pairs.attained if attained]
         known = [parts for parts in lower if parts]
         best = max(known, key=lambda parts: total_loss(parts).saddle_point(reference_delta)[0], default=())
-        return JointChange(pairs.every, change, reference_delta=reference_delta), best
+        return JointChange(pairs.every, change, reference_delta=reference_delta, guess=guess), best
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of what replacing a point may change; only from above where not all bits may."""

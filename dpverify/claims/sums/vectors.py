@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.changes import Change
+from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims
 from dpverify.claims.registry import claims_of
@@ -33,6 +33,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.privacy_loss.joint.attained_change import Parts
 from dpverify.privacy_loss.joint.real_moves import RealMoves
 from dpverify.rounding import UNIT
 from protocols.sums.vectors import UnaryVectorSum
@@ -95,6 +96,22 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
             reference_delta=reference_delta,
             guess=guess,
         )
+
+    def changes_jointly(self, protocol: UnaryVectorSum, threat_model: ThreatModel) -> bool:
+        """Return True: a vector moves all counts together."""
+        return True
+
+    def joint(
+        self,
+        protocol: UnaryVectorSum,
+        threat_model: ThreatModel,
+        runs: int,
+        reference_delta: float,
+        *,
+        guess: bool = False,
+    ) -> tuple[RealMoves, Parts]:
+        found = self.moves(protocol, Full(runs), reference_delta=reference_delta, guess=guess)
+        return found, () if guess else found.attained[0]
 
     def note(self, protocol: UnaryVectorSum, threat_model: ThreatModel) -> str:
         return (

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
 from dpverify.collection.analysis.sums import Sums
-from dpverify.collection.analysis.vectors import coordinate_interval, strange_coordinates
+from dpverify.collection.analysis.vectors import VECTORS, of_vectors, strange_vectors
 from dpverify.collection.batches import per_user
 from dpverify.collection.client import cell
 from dpverify.collection.densities.estimate import Densities, densities
@@ -30,7 +30,6 @@ from protocols.bitsum.negative_binomial import Estimate as Reading
 from protocols.histogram import BucketSums
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.validation import check_real
-from protocols.vector_sum import VectorSum
 
 _BY_BUCKET = (BucketSums, LabelRandomizedResponse)
 """Of these each message, or report, is of one bucket."""
@@ -54,8 +53,8 @@ class Estimate(Plain):
     value : float
         Unbiased: a number of users, a mean of levels, the sum of a coordinate, or a density.
     low, high : float
-        The ends of the interval, in [0, users], from the lowest level to the highest, or in [0, 1]. Low is above high
-        where the batch contradicts every sum.
+        The ends of the interval, in [0, users], from the lowest level to the highest, or in [0, 1]; of a vector of norm
+        1 in [-users, users]. Low is above high where the batch contradicts every sum.
     strings : tuple of str
         The candidates that are counted in this cell, together with all other strings of it.
     """
@@ -179,7 +178,7 @@ class _Counted:
 
     @property
     def of(self) -> str:
-        if isinstance(self.asked.protocol, VectorSum):
+        if isinstance(self.asked.protocol, VECTORS):
             return "vector"
         return "buckets" if isinstance(self.asked.protocol, _BY_BUCKET) else self.asked.asks
 
@@ -292,7 +291,7 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         raise ValueError(f"sums of {asked.name} must be of one batch, and are of {len(batches)}: {', '.join(batches)}.")
     if (users != users[0]).any():
         raise ValueError(f"sums of {asked.name} must be of all its instances, by the same users.")
-    if not isinstance(asked.protocol, VectorSum):
+    if not isinstance(asked.protocol, VECTORS):
         sum_law(_bitsum(asked), 1)  # a TypeError where there is none
     needed = randomizers(asked.protocol, asked.honest, adversary)
     if users[0] < needed:
@@ -300,7 +299,7 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
     least, most = per_user(query)
     messages = counts.sum(axis=1)
     strange = bool(((messages < least * users) | (messages > most * users)).any())
-    if not isinstance(asked.protocol, (*_BY_BUCKET, VectorSum)):
+    if not isinstance(asked.protocol, (*_BY_BUCKET, *VECTORS)):
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
         counts = users[0] - counts
@@ -349,11 +348,7 @@ def _named(found: list[_Counted], candidates: Sequence[str]) -> dict[tuple[str, 
 def _estimates(each: _Counted, side: float) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
     if each.of == "vector":
-        return [
-            Estimate(name, each.of, run, at, *coordinate_interval(asked.protocol, row, each.users, side))
-            for run, rows in enumerate(_by_coordinate(each))
-            for at, row in enumerate(rows)
-        ]
+        return [Estimate(name, each.of, *row) for row in of_vectors(asked, each.counts, each.users, side)]
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
         value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))
@@ -366,11 +361,6 @@ def _estimates(each: _Counted, side: float) -> list[Estimate]:
     return rows
 
 
-def _by_coordinate(each: _Counted) -> NDArray[np.int64]:
-    protocol = each.asked.protocol
-    return each.counts.reshape(len(each.counts), protocol.dimension, protocol.levels + 1)
-
-
 def _alarms(each: _Counted, side: float) -> list[str]:
     """Return what has at each side of each count, and of all of a run together, at most a probability of `side`."""
     found, protocol = list[str](), each.asked.protocol
@@ -379,9 +369,7 @@ def _alarms(each: _Counted, side: float) -> list[str]:
     if each.strange:
         found.append(f"{each.users:,} users cannot have sent so many messages, or so few.")
     if each.of == "vector":
-        return found + [
-            said for rows in _by_coordinate(each) for said in strange_coordinates(protocol, rows, each.users, side)
-        ]
+        return found + strange_vectors(each.asked, each.counts, each.users, side)
     low, high = Tails(each.law(), side).possible
     outside = each.counts[(each.counts < low) | (each.counts > high)]
     if outside.size:

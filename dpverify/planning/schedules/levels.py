@@ -55,8 +55,9 @@ def listed_levels(values: Sequence[Any], axis: str) -> list[Any]:
 
 
 def _without_users(protocol: Any, claims: MechanismClaims[Any]) -> Any:
-    """Return the protocol with one number of users where that does not matter."""
-    return dataclasses.replace(protocol, users=1) if claims.more_users is MoreUsers.SAME else protocol
+    """Return the protocol with one number of users where that does not matter, and is one of its parameters."""
+    known = claims.more_users is MoreUsers.SAME and _USERS in {field.name for field in dataclasses.fields(protocol)}
+    return dataclasses.replace(protocol, users=1) if known else protocol
 
 
 def _axis(protocols: Sequence[Any], claims: MechanismClaims[Any]) -> str:

@@ -221,8 +221,12 @@ class RealMoves:
         """About the standard deviation of the total loss."""
         return self.estimate(1e-9)[1]
 
-    def log_integral(self, contour: Contour) -> float:
-        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out."""
+    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
+        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out.
+
+        With a share, of the moduli to the power of one over it, which are log-convex in the mixes as well: see
+        `together`.
+        """
         rates, crowds = [], []
         for direction in self.moved:
             moduli = [[atoms.along(contour.nodes, spared=_SPARED).log_moduli for atoms in kinds] for kinds in direction]
@@ -238,7 +242,7 @@ class RealMoves:
         for row in up:
             exponents = row + down + charges * (1.0 + 8.0 * UNIT)
             exponents += 8.0 * UNIT * (np.abs(row) + np.abs(down) + charges)
-            worst = max(worst, float(contour.log_integral(exponents).max()))
+            worst = max(worst, float(contour.log_integral(exponents / share).max()))
         return worst
 
     def _least(self, cost: Cost) -> float:
@@ -265,14 +269,19 @@ class RealMoves:
         return max(self._least(epsilon_at(math.log(left))), 0.0) if left > 0.0 else math.inf
 
     @functools.cached_property
-    def _attained(self) -> list[Composition]:
-        """Changes that two vectors attain: increases from 0 and decreases to 0, of one size, or few and a rest."""
+    def attained(self) -> list[Parts]:
+        """Changes that two vectors attain: increases from 0 and decreases to 0, of one size, or few and a rest.
+
+        Those that promise most first.
+        """
         ups, downs = (self._some(increase) for increase in (True, False))
         both = [(*up, *down) for up, down in itertools.product(ups, downs)]
-        tried = [(total_loss(parts).saddle_point(self._reference)[0], parts) for parts in both]
-        tried.sort(key=lambda each: each[0], reverse=True)
+        return sorted(both, key=lambda parts: -total_loss(parts).saddle_point(self._reference)[0])
+
+    @functools.cached_property
+    def _attained(self) -> list[Composition]:
         found = list[Composition]()
-        for _, parts in tried[:_COMPOSED]:
+        for parts in self.attained[:_COMPOSED]:
             # One that takes a larger grid than fits is one fewer.
             with suppress(CapacityError):
                 found.append(composed_mix(parts, self._reference))
