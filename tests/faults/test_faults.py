@@ -1,7 +1,5 @@
 """Audits catch faults of what is no bitsum by the check that should; each fault is there once."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.faults import BOXES, FAULTS, Fault

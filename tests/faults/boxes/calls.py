@@ -3,8 +3,6 @@
 Clocks start anew with each thousand calls.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

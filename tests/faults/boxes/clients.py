@@ -1,7 +1,5 @@
 """Black boxes of single users: codes, refusals, places, texts and identifiers."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

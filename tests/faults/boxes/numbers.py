@@ -1,7 +1,5 @@
 """Black boxes that publish one number: noise of the wrong size, shape, precision or place."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

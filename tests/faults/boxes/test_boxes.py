@@ -1,7 +1,5 @@
 """Black boxes: their chances, what can be found of them by whom, and what audits find with few draws."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism

@@ -1,7 +1,5 @@
 """Black boxes that publish several numbers: what columns share, selections, thresholds, trees and side columns."""
 
-from __future__ import annotations
-
 import functools
 import zlib
 from collections.abc import Callable
