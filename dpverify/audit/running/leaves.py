@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -13,10 +13,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Raised", "held", "leaves_of", "multiple"]
+__all__ = ["Raised", "held", "leaves_of", "leaves_together", "multiple"]
 
 _CHARACTERS, _LAST = 16, 8
 """Characters of a string with a column each, of its beginning and its end; the hash tells the others."""
+_SPELT: dict[type, tuple[str, Callable[[Any], str]]] = {
+    float: ("float", float.hex),
+    np.float64: ("float", float.hex),
+    int: ("int", str),
+    np.int64: ("int", str),
+    bool: ("bool", str),
+    np.bool_: ("bool", str),
+}
+"""How parts of these types are written in an output's bytes."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,20 @@ def leaves_of(output: Any, resolution: float | None = None, nested: bool = False
         head = f"array {output.dtype} {output.shape} ".encode()
         return head + content, length + [_number(x) for x in output.ravel().tolist()]
     return _joined(output, resolution, nested)
+
+
+def leaves_together(outputs: Sequence[Any]) -> list[tuple[bytes, list[float]]] | None:
+    """Return the same of tuples, or lists, of numbers of several types, in the same order in all; None for others."""
+    if not set(map(type, outputs)) <= {tuple, list}:
+        return None
+    kinds = {(type(output), *map(type, output)) for output in outputs}
+    of, *parts = kinds.pop() if len(kinds) == 1 else (None,)
+    if of is None or len(set(parts)) < 2 or not _SPELT.keys() >= set(parts):
+        return None
+    form = f"{of.__name__} {len(parts)} " + "".join(f"{_SPELT[kind][0]} %s;" for kind in parts)
+    spelt = [map(_SPELT[kind][1], column) for kind, column in zip(parts, zip(*outputs, strict=True), strict=True)]
+    contents = ((form % row).encode() for row in zip(*spelt, strict=True))
+    return [(content, list(map(_number, output))) for content, output in zip(contents, outputs, strict=True)]
 
 
 def _joined(output: Any, resolution: float | None, nested: bool) -> tuple[bytes, list[float]]:

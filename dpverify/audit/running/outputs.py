@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.running.leaves import Raised, held, leaves_of, multiple
+from dpverify.audit.running.leaves import Raised, held, leaves_of, leaves_together, multiple
 from dpverify.audit.running.target import ALIKE, Runnable, Target, TargetError, target_of
 
 __all__ = ["COUNTED", "Raising", "RowTarget", "Samplers"]
@@ -58,22 +58,23 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
         again: Iterator[int] = iter(np.flatnonzero(~fine).tolist())
     else:
         again = iter(range(trials))
-    hashed, digests, numbers = list[int](), list[bytes](), list[list[float]]()
+    hashed, read = list[int](), list[tuple[bytes, list[float]]]()
+    if array is None and resolution is None and (together := leaves_together(raw)):
+        hashed, read, again = list(again), together, iter(())
     for run in again:
         array = _plain(raw[run])
         whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
         if array is not None and array.size == width and np.isfinite(array).all() and not whole:
             rows[run, 0], rows[run, 1:] = _form(array.dtype, array.shape), array.ravel()
         else:
-            content, leaves = leaves_of(raw[run], resolution)
             hashed.append(run)
-            digests.append(hashlib.blake2b(content, digest_size=8).digest())
-            numbers.append(leaves)
+            read.append(leaves_of(raw[run], resolution))
     if hashed:
-        counted = np.minimum(list(map(len, numbers)), COUNTED - 1)
+        digests = (hashlib.blake2b(content, digest_size=8).digest() for content, _ in read)
+        counted = np.minimum([len(leaves) for _, leaves in read], COUNTED - 1)
         rows[hashed] = 0.0
         rows[hashed, 0] = _HASHED + (np.frombuffer(b"".join(digests), ">u8") >> 12) // COUNTED * COUNTED + counted
-    numbers = [leaves[:width] for leaves in numbers]
+    numbers = [leaves[:width] for _, leaves in read]
     if len(set(map(len, numbers))) == 1:
         rows[hashed, 1 : 1 + len(numbers[0])] = numbers
     else:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from dpverify.audit.running.leaves import leaves_of
+from dpverify.audit.running.leaves import leaves_of, leaves_together
 
 
 def test_strings_have_features_and_what_is_nested_gives_its_length() -> None:
@@ -16,6 +16,14 @@ def test_strings_have_features_and_what_is_nested_gives_its_length() -> None:
         b"tuple 2 int 1;list 2 float 0x1.4000000000000p+1;NoneType None;",
         [1, 2, 2.5, 0],
     )
+
+
+def test_numbers_of_several_types_are_read_together_as_one_by_one() -> None:
+    large = [[2**60, math.inf, True], [10**400, -0.0, False], [-3, math.nan, True]]
+    for outputs in (large, [(np.float64(0.1), np.int64(-3), np.bool_(k), 2.5) for k in range(2)]):
+        assert str(leaves_together(outputs)) == str([leaves_of(output) for output in outputs])
+    ragged = [(1, 2.5), [1, 2.5]], [(1, 2.5), (2.5, 1)], [(1, 2.5), (1, 2.5, 3)], [(1, "a")] * 2, [(1.5, 2.5)] * 2
+    assert [leaves_together(outputs) for outputs in (*ragged, [1, 2], [(), ()])] == [None] * 7
 
 
 @pytest.mark.parametrize("resolution", [1e-6, 0.5, 4.0])
