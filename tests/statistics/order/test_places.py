@@ -1,12 +1,7 @@
 """Where messages arrive tells nothing of who sent them after a shuffle, and is found to where it does."""
 
-<<<<<<< HEAD
-=======
-from __future__ import annotations
-
 import itertools
 import math
->>>>>>> main
 from collections.abc import Callable
 
 import numpy as np
