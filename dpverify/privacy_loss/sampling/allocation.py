@@ -241,14 +241,9 @@ def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered) -> Directi
 def allocated(line: NoiseLine, steps: int, tail: float) -> tuple[Directions, Directions]:
     """Return both directions of steps with a record in exactly one: lists that dominate, and that are attained.
 
-    Parameters
-    ----------
-    line : NoiseLine
-        The noise of one step; what it leaves out is left out so many times.
-    steps : int
-        How many, at least 1.
-    tail : float
-        What may be left out besides, of either law.
+    - line: the noise of one step; what it leaves out is left out so many times.
+    - steps: how many, at least 1.
+    - tail: what may be left out besides, of either law.
 
     Raises
     ------

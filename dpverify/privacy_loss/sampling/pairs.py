@@ -35,7 +35,7 @@ class SampledPair(Protocol):
         """Return both directions on the multiples of a step."""
 
     def listed(self, finer: int = 1) -> tuple[Pairs, Pairs]:
-        """Return both directions as lists that dominate, and as lists that are attained, of finer cells if asked for."""
+        """Return both directions as lists: that dominate, and that are attained; of finer cells if asked for."""
 
 
 class LinePair:

@@ -1,7 +1,5 @@
 """Stability and accuracy of Algorithm 3: exact by enumeration, measured, and what the proofs promise."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -20,12 +18,14 @@ from dpverify.claims.user_level.stable_learner import (
 )
 from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import CapacityError
-from dpverify.papers.ghazi2021.user_level import STABLE_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.papers.theorem import Verdict
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner
 from tests.refusals import refused
+
+STABLE_LEARNER = stated("ghazi2021/user_level", "stable_learner")
 
 FOUND = {theorem.name: theorem for theorem in STABLE_LEARNER}
 LAW = np.array([[0.5, 0.0], [0.0, 0.2], [0.0, 0.3]])
