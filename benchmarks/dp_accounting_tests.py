@@ -37,10 +37,8 @@ console = Console(highlight=False, width=140)
 class Ours(PrivacyAccountant):
     """`dpverify.account` behind dp-accounting's interface: the upper ends of its intervals.
 
-    Parameters
-    ----------
-    *arguments, neighboring_relation, **others
-        What its own accountants take; all but the relation says how they compute, and is not looked at.
+    - *arguments, neighboring_relation, **others: What its own accountants take; all but the relation says how they
+      compute, and is not looked at.
     """
 
     def __init__(self, *arguments: Any, neighboring_relation: NeighboringRelation | None = None, **others: Any) -> None:

@@ -20,12 +20,8 @@ def spare_threads(words: Sequence[str], environment: MutableMapping[str, str]) -
 
     The matrices of an account are small: threads for them wait for one another, the longer the busier the machine.
 
-    Parameters
-    ----------
-    words : sequence of str
-        What was typed.
-    environment : mutable mapping
-        Of the process; numpy reads it when it is first imported.
+    - words: What was typed.
+    - environment: Of the process; numpy reads it when it is first imported.
     """
     if not any(name in environment for name in _THREADS) and _SMALL.intersection(words[:1]):
         environment["OPENBLAS_NUM_THREADS"] = "1"

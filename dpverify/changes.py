@@ -30,15 +30,9 @@ __all__ = ["Change", "Full", "FullOfPoints", "L2Ball", "L2Bounded", "Sparse"]
 class Full(Plain):
     """The user's input of every one of some instances may be replaced by any other.
 
-    Parameters
-    ----------
-    instances : int
-        How many, at least 1.
+    - instances: How many, at least 1.
 
-    Raises
-    ------
-    ValueError
-        If `instances` is below 1.
+    Raises ValueError if `instances` is below 1.
     """
 
     kind: ClassVar[str] = "full"
@@ -67,17 +61,10 @@ class L2Bounded(Plain):
     That is what replacing one point of bounded norm does to the randomly rounded features of it; see
     `docs/joint_changes.md`.
 
-    Parameters
-    ----------
-    squared_change : float
-        T^2, in (0, coordinates]: no t_j exceeds 1.
-    coordinates : int
-        m, the number of bits, at least 1.
+    - squared_change: T^2, in (0, coordinates]: no t_j exceeds 1.
+    - coordinates: m, the number of bits, at least 1.
 
-    Raises
-    ------
-    ValueError
-        If `squared_change` or `coordinates` is out of range.
+    Raises ValueError if `squared_change` or `coordinates` is out of range.
     """
 
     kind: ClassVar[str] = "joint"
@@ -130,17 +117,10 @@ class Sparse:
 
     That is what replacing one point does to the randomly rounded features of it, of which few are not 0.
 
-    Parameters
-    ----------
-    nonzeros : int
-        S, the largest number of bits of an instance that are no coins, at least 1 and at most `coordinates`.
-    coordinates : int
-        Q, the number of bits of an instance, at least 1.
+    - nonzeros: S, the largest number of bits of an instance that are no coins, at least 1 and at most `coordinates`.
+    - coordinates: Q, the number of bits of an instance, at least 1.
 
-    Raises
-    ------
-    ValueError
-        If `nonzeros` or `coordinates` is out of range.
+    Raises ValueError if `nonzeros` or `coordinates` is out of range.
     """
 
     nonzeros: int

@@ -68,26 +68,15 @@ Progress = Callable[[str], None]
 class DemoRow(Plain):
     """One classifier.
 
-    Parameters
-    ----------
-    name : str
-        What it is.
-    method : str or None
-        How its parameters were found; None for the one without privacy.
-    accuracies : tuple of float
-        On the held-out digits, one per run; empty if there is no plan.
-    rmse : float or None
-        Root mean squared error of one bitsum in users, averaged over classes and runs.
-    messages : float or None
-        Expected messages of one user over all instances, averaged likewise.
-    guarantee : Guarantee or None
-        Of the whole run, features and label; None without privacy.
-    exact_epsilon : Interval or None
-        What the features really spend, at the budget's delta, in a class of mean size.
-    notes : tuple of str
-        What a reader must know about the guarantee.
-    error : str or None
-        Why there is no plan.
+    - name: What it is.
+    - method: How its parameters were found; None for the one without privacy.
+    - accuracies: On the held-out digits, one per run; empty if there is no plan.
+    - rmse: Root mean squared error of one bitsum in users, averaged over classes and runs.
+    - messages: Expected messages of one user over all instances, averaged likewise.
+    - guarantee: Of the whole run, features and label; None without privacy.
+    - exact_epsilon: What the features really spend, at the budget's delta, in a class of mean size.
+    - notes: What a reader must know about the guarantee.
+    - error: Why there is no plan.
     """
 
     plain_as: ClassVar[str] = (
@@ -121,16 +110,11 @@ class DemoRow(Plain):
 class DemoResult(Drawn):
     """What `run` measured.
 
-    Parameters
-    ----------
-    budget : Budget
-        Of the features.
-    label_epsilon : float
-        Of the published label.
-    users, queries, classes, instances, repeats : int
-        Training digits, held-out digits, classes, features per image, and runs per classifier.
-    rows : tuple of DemoRow
-        One per classifier.
+    - budget: Of the features.
+    - label_epsilon: Of the published label.
+    - users, queries, classes, instances, repeats: Training digits, held-out digits, classes, features per image, and
+      runs per classifier.
+    - rows: One per classifier.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:demo_table"
@@ -172,14 +156,9 @@ class _Task:
 class _Features:
     """Which features a method runs with, and what one user's image may change of their bits.
 
-    Parameters
-    ----------
-    family : LSQFamily
-        Their family.
-    pairs, bits : int
-        How many of its pairs are drawn, and how many bits these have.
-    squared_change : float or None
-        T^2, the same for every draw; None where each bit is charged in full.
+    - family: Their family.
+    - pairs, bits: How many of its pairs are drawn, and how many bits these have.
+    - squared_change: T^2, the same for every draw; None where each bit is charged in full.
     """
 
     family: LSQFamily
@@ -286,21 +265,12 @@ def _scores(task: _Task, planner: _Planner | None, features: _Features, seeds: S
 def run(*, seed: int = 0, repeats: int = 3, instances: int = INSTANCES, progress: Progress | None = None) -> DemoResult:
     """Train and score the classifier without privacy, and with every bitsum and method.
 
-    Parameters
-    ----------
-    seed : int
-        Of the first run, at least 0; it fixes the result.
-    repeats : int
-        Runs per classifier, at least 1, each with its own private and public randomness.
-    instances : int
-        I, features per image.
-    progress : callable, optional
-        Called with a line about what comes next.
+    - seed: Of the first run, at least 0; it fixes the result.
+    - repeats: Runs per classifier, at least 1, each with its own private and public randomness.
+    - instances: I, features per image.
+    - progress: Called with a line about what comes next.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is out of range.
+    Raises TypeError or ValueError if an argument is out of range.
     """
     check_integer("seed", seed, low=0)
     check_integer("repeats", repeats, low=1)

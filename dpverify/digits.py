@@ -35,20 +35,12 @@ def counted(number: int, one: str, many: str = "") -> str:
 def rounded_up(value: float | Fraction, digits: int, *, within: float | Fraction = math.inf) -> str:
     """Return the least decimal of so many significant digits that is not below a number: for upper bounds.
 
-    Parameters
-    ----------
-    value : float or Fraction
-        The number; inf is "inf".
-    digits : int
-        At least 1.
-    within : float or Fraction
-        A number, not below `value`, that must not be passed: digits are added until it is not, up to the 17 that every
-        float has.
+    - value: The number; inf is "inf".
+    - digits: At least 1.
+    - within: A number, not below `value`, that must not be passed: digits are added until it is not, up to the 17 that
+      every float has.
 
-    Raises
-    ------
-    ValueError
-        If `digits` is below 1, or `value` is nan.
+    Raises ValueError if `digits` is below 1, or `value` is nan.
     """
     text = _rounded(value, digits, ROUND_CEILING)
     while digits < _MOST_DIGITS and not _is_infinite(within) and Fraction(text) > _exact(within):
@@ -70,20 +62,12 @@ def rounded(value: float | Fraction, digits: int) -> str:
 def rounded_toward(value: float, limit: float, digits: int) -> str:
     """Return a parameter moved towards a limit above it, by less than a unit in the last of some significant digits.
 
-    Parameters
-    ----------
-    value : float
-        In [0, limit), finite.
-    limit : float
-        The least value that is too large, or inf. The digits are those of the distance to it where that is smaller
-        than the value itself: a probability next to 1 keeps its distance from 1, and does not reach it.
-    digits : int
-        At least 1.
+    - value: In [0, limit), finite.
+    - limit: The least value that is too large, or inf. The digits are those of the distance to it where that is smaller
+      than the value itself: a probability next to 1 keeps its distance from 1, and does not reach it.
+    - digits: At least 1.
 
-    Raises
-    ------
-    ValueError
-        If `digits` is below 1, or `value` is not in [0, limit).
+    Raises ValueError if `digits` is below 1, or `value` is not in [0, limit).
     """
     if not 0.0 <= value < limit:
         raise ValueError(f"value={value!r} must be in [0, {limit:g}).")
@@ -98,10 +82,7 @@ def rounded_toward(value: float, limit: float, digits: int) -> str:
 def unrounded(value: float | Fraction) -> str:
     """Return the shortest decimal that is read as the same float; of a Fraction that is no float, 17 digits, downwards.
 
-    Raises
-    ------
-    ValueError
-        If `value` is nan.
+    Raises ValueError if `value` is nan.
     """
     number = float(value)
     return rounded_down(number if number == value else value, _MOST_DIGITS)
@@ -112,10 +93,7 @@ def shortest(value: float, *, downwards: bool) -> str:
 
     Which is what a user typed, where that had few digits: of a delta, rounded down, or a squared change, rounded up.
 
-    Raises
-    ------
-    ValueError
-        If `value` is not finite.
+    Raises ValueError if `value` is not finite.
     """
     if not math.isfinite(value):
         raise ValueError(f"value={value!r} must be a finite number.")

@@ -17,22 +17,13 @@ __all__ = ["check_path", "csv_text", "keep_names", "replaced", "write_text"]
 def check_path(path: Path, name: str, endings: Collection[str] = (), read: Iterable[Path] = ()) -> None:
     """Check, before the work for a file, that it can be written there.
 
-    Parameters
-    ----------
-    path : Path
-        Where it is to be written.
-    name : str
-        What asked for it, for the message.
-    endings : collection of str
-        What its name may end in; anything when empty.
-    read : iterable of Path
-        The files that the work reads, none of which it may replace.
+    - path: Where it is to be written.
+    - name: What asked for it, for the message.
+    - endings: What its name may end in; anything when empty.
+    - read: The files that the work reads, none of which it may replace.
 
-    Raises
-    ------
-    ValueError
-        If the path ends in none of them, or its folder does not exist or cannot be written to, or it is no file, or
-        one that is read.
+    Raises ValueError if the path ends in none of them, or its folder does not exist or cannot be written to, or it is
+    no file, or one that is read.
     """
     said = f"{name}={str(path)!r}"
     if endings and path.suffix.lower() not in endings:
@@ -60,17 +51,10 @@ def check_path(path: Path, name: str, endings: Collection[str] = (), read: Itera
 def replaced(path: Path, *, durable: bool = False) -> Iterator[str]:
     """Give the name of a file to write beside a path, which takes its place once that has worked.
 
-    Parameters
-    ----------
-    path : Path
-        Where, in a folder that exists; a file there is replaced.
-    durable : bool
-        Whether it must survive a power failure from then on.
+    - path: Where, in a folder that exists; a file there is replaced.
+    - durable: Whether it must survive a power failure from then on.
 
-    Raises
-    ------
-    OSError
-        If the folder cannot be written to.
+    Raises OSError if the folder cannot be written to.
     """
     path = path.resolve()  # what a link leads to is replaced, not the link
     handle, name = tempfile.mkstemp(prefix=".part-", suffix=path.suffix, dir=path.parent)

@@ -196,12 +196,8 @@ class PrivacyCurve(Protocol):
 def exact_number(name: str, value: Number) -> Fraction:
     """Return what a number or decimal string denotes, exactly.
 
-    Raises
-    ------
-    TypeError
-        If `value` is no number.
-    ValueError
-        If it is not finite, or lies beyond the floats: too large, or positive and below all of them.
+    Raises TypeError if `value` is no number. Raises ValueError if it is not finite, or lies beyond the floats: too
+    large, or positive and below all of them.
     """
     number = isinstance(value, (str, Decimal, Integral)) or hasattr(value, "as_integer_ratio")
     if isinstance(value, bool) or not number:

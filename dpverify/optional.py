@@ -36,18 +36,11 @@ class MissingPackageError(ImportError):
 def needing(what: str) -> Iterator[None]:
     """Say what to install where an import within fails for want of one of these packages.
 
-    Parameters
-    ----------
-    what : str
-        What needs it, the start of the sentence.
+    - what: What needs it, the start of the sentence.
 
-    Raises
-    ------
-    MissingPackageError
-        In place of the error of the import, if it is one of `INSTALLED_BY` that is missing. Others pass.
+    Raises MissingPackageError: In place of the error of the import, if it is one of `INSTALLED_BY` that is missing.
+    Others pass.
 
-    Examples
-    --------
     >>> with needing("a sum"):
     ...     import math
     """

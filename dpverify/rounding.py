@@ -55,13 +55,8 @@ def norm(values: NDArray[np.float64]) -> float:
 def spectral_norm(matrix: NDArray[np.float64]) -> float:
     """Return an upper bound on the largest singular value of a real matrix.
 
-    Raises
-    ------
-    ValueError
-        If an entry is not finite.
+    Raises ValueError if an entry is not finite.
 
-    Notes
-    -----
     With V near orthogonal, `|G|^2 <= |GV|^2 / lambda_min(V^T V)`. V holds approximate eigenvectors of G^T G, in any
     precision: P = GV then has nearly orthogonal columns, and `|P|^2 <= max_j |p_j|^2 +` the Frobenius norm of what is
     off the diagonal of P^T P. A computed product of A and B, of inner dimension k, is off by at most

@@ -70,14 +70,9 @@ def least_integer(holds: Callable[[int], bool], low: int, high: int, *, toleranc
 
     Both ends are taken unasked: `low` to fail and `high` to hold.
 
-    Parameters
-    ----------
-    holds : callable
-        Takes an integer between the two.
-    low, high : int
-        The ends, low < high.
-    tolerance : float
-        How far before the answer, relative to it, the failing integer may be.
+    - holds: Takes an integer between the two.
+    - low, high: The ends, low < high.
+    - tolerance: How far before the answer, relative to it, the failing integer may be.
     """
     while high - low > max(1, int(high * tolerance)):
         middle = (low + high) // 2
@@ -110,12 +105,8 @@ def largest_float(accepts: Callable[[float], bool], guess: float) -> float:
     For a monotone `accepts` that is the largest accepted float. Non-negative doubles are ordered like their bit
     patterns, so the search is one over integers.
 
-    Parameters
-    ----------
-    accepts : callable
-        Takes a positive finite float; taken to be true near 0 and false near infinity.
-    guess : float
-        Where to start, at least 0 and finite.
+    - accepts: Takes a positive finite float; taken to be true near 0 and false near infinity.
+    - guess: Where to start, at least 0 and finite.
     """
 
     def bits(value: float) -> int:
@@ -141,19 +132,12 @@ def bisected(
 
     Both ends are taken unasked: `low` to fail and `high` to hold.
 
-    Parameters
-    ----------
-    holds : callable
-        Takes a float strictly between the two.
-    low, high : float
-        The ends, finite, low < high; with `geometric` low > 0, and their product a normal float.
-    relative, absolute : float
-        The search ends once the two differ by at most `relative` of the larger (with `geometric`, of the smaller) or by
-        `absolute`: by default when no float is left between them.
-    steps : int
-        The most bisections.
-    geometric : bool
-        Whether the middle is the geometric mean.
+    - holds: Takes a float strictly between the two.
+    - low, high: The ends, finite, low < high; with `geometric` low > 0, and their product a normal float.
+    - relative, absolute: The search ends once the two differ by at most `relative` of the larger (with `geometric`, of
+      the smaller) or by `absolute`: by default when no float is left between them.
+    - steps: The most bisections.
+    - geometric: Whether the middle is the geometric mean.
     """
     for _ in range(steps):
         if high - low <= absolute:
@@ -170,16 +154,10 @@ def bisected(
 def before_first(holds: Callable[[float], bool], ends: Iterable[float], low: float, tolerance: float) -> float | None:
     """Return about the first argument at which a predicate holds before the first end at which it does, or None.
 
-    Parameters
-    ----------
-    holds : callable
-        Takes a positive float.
-    ends : iterable of float
-        In ascending order; those that are not above `low` are not asked.
-    low : float
-        Where the predicate is taken to fail, unasked; positive.
-    tolerance : float
-        Relative, of the argument.
+    - holds: Takes a positive float.
+    - ends: In ascending order; those that are not above `low` are not asked.
+    - low: Where the predicate is taken to fail, unasked; positive.
+    - tolerance: Relative, of the argument.
     """
     for end in ends:
         if end > low:
@@ -225,20 +203,13 @@ def smallest_at_level(
     that is returned was tried, and its value is at most the level. That none smaller by more than the tolerance would
     do was tried too, or is what the last slope says.
 
-    Parameters
-    ----------
-    value : callable
-        Best nearly a power of its argument; inf where undefined, and not to be relied on where it is below 0.
-    level : float
-        Positive.
-    start, ceiling : float
-        Where to begin, and beyond which no argument is tried.
-    tolerance : float
-        Relative, of the argument.
-    slope : float, optional
-        Of which power the function falls, about, where that is known: a good start then takes one evaluation or two.
-    least : float
-        No smaller argument is looked for than this one.
+    - value: Best nearly a power of its argument; inf where undefined, and not to be relied on where it is below 0.
+    - level: Positive.
+    - start, ceiling: Where to begin, and beyond which no argument is tried.
+    - tolerance: Relative, of the argument.
+    - slope: Of which power the function falls, about, where that is known: a good start then takes one evaluation or
+      two.
+    - least: No smaller argument is looked for than this one.
     """
     low, high = 0.0, math.inf
     known = slope is not None
@@ -292,23 +263,14 @@ def crossing(
     then by that between the last two points; halving where these do not get far, as at the kinks of few atoms. Only
     points at which it was evaluated are returned, so that the answer is as rigorous as the profile.
 
-    Parameters
-    ----------
-    profile : callable
-        A decreasing bound on the divergence.
-    delta : float
-        The level, in (0, 1).
-    guess : float
-        Where to start, in nats.
-    slope : callable
-        A first estimate of `-d ln(profile) / d epsilon`, positive.
-    above : bool
-        True: the profile at the answer is at most delta (inf if that is not reached). False: it is more than delta, or
-        the answer is 0.
-    scale : float
-        The smallest epsilon that matters, in nats.
-    relative : float
-        How far the answer may be from the crossing, about, over the larger of epsilon and `scale`.
+    - profile: A decreasing bound on the divergence.
+    - delta: The level, in (0, 1).
+    - guess: Where to start, in nats.
+    - slope: A first estimate of `-d ln(profile) / d epsilon`, positive.
+    - above: True: the profile at the answer is at most delta (inf if that is not reached). False: it is more than
+      delta, or the answer is 0.
+    - scale: The smallest epsilon that matters, in nats.
+    - relative: How far the answer may be from the crossing, about, over the larger of epsilon and `scale`.
     """
     log_delta = math.log(delta)
 
@@ -333,12 +295,9 @@ def crossing_height(
 ) -> float:
     """Return the same for a decreasing bound that is told by its height above delta, in logarithms, however large.
 
-    Parameters
-    ----------
-    height : callable
-        At most 0 where the bound is at most delta; -inf where it is 0, which tells nothing of how far the crossing is.
-    guess, slope, above, scale, relative
-        As for `crossing`.
+    - height: At most 0 where the bound is at most delta; -inf where it is 0, which tells nothing of how far the
+      crossing is.
+    - guess, slope, above, scale, relative: As for `crossing`.
     """
     safe: float | None = None
     unsafe: float | None = None

@@ -95,13 +95,9 @@ def flat(values: Mapping[str, Any]) -> dict[str, Any]:
 def records(result: Mapping[str, Any], rows: str = "rows") -> list[dict[str, Any]]:
     """Return a result's plain values as flat rows, which all have the same keys: for CSV files and data frames.
 
-    Parameters
-    ----------
-    result : mapping of str to anything
-        What `to_dict` returns.
-    rows : str
-        The key of its list of rows, behind which every row has what the whole has in common; a result without that key
-        is one row.
+    - result: What `to_dict` returns.
+    - rows: The key of its list of rows, behind which every row has what the whole has in common; a result without that
+      key is one row.
     """
     if rows not in result:
         return [flat(result)]
@@ -130,10 +126,7 @@ class Shown(Plain):
     def to_dataframe(self) -> pandas.DataFrame:
         """Return the rows of `to_dict` as a data frame of pandas, or its one row; nested names are joined by dots.
 
-        Raises
-        ------
-        ImportError
-            Without pandas, which `pip install '.[data]'` installs.
+        Raises ImportError: Without pandas, which `pip install '.[data]'` installs.
         """
         with needing("to_dataframe"):
             import pandas
@@ -149,14 +142,7 @@ class Drawn(Shown):
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draw it with matplotlib.
 
-        Parameters
-        ----------
-        axes : matplotlib.axes.Axes, optional
-            Where; on a figure of its own when omitted, which is `.figure` of what is returned.
-
-        Returns
-        -------
-        matplotlib.axes.Axes
+        - axes: Where; on a figure of its own when omitted, which is `.figure` of what is returned.
         """
         drawn: Axes = named(self.figure_by)(self, axes)
         return drawn

@@ -105,23 +105,14 @@ def assert_consistent(
 ) -> AuditReport:
     """Assert that an audit found nothing, and would have found what it looked for; return its report.
 
-    Parameters
-    ----------
-    report : AuditReport
-        Of any audit.
-    record : callable, optional
-        The fixture `record_property` of pytest: the verdict, what was tested and what was not become properties of the
-        test in the file of `--junitxml`, whether it passes or fails.
-    allow_undecided : bool
-        Whether an audit of too few trials passes, too: for a quick check before the long one.
-    repeat : str
-        What a failure says how to run it again, such as a command.
+    - report: Of any audit.
+    - record: The fixture `record_property` of pytest: the verdict, what was tested and what was not become properties
+      of the test in the file of `--junitxml`, whether it passes or fails.
+    - allow_undecided: Whether an audit of too few trials passes, too: for a quick check before the long one.
+    - repeat: What a failure says how to run it again, such as a command.
 
-    Raises
-    ------
-    AssertionError
-        In a screen: the statement, what was claimed, how sure it is, in which event the outputs differ, what was found
-        inside, or what was tested where nothing was found, and how to run it again.
+    Raises AssertionError: In a screen: the statement, what was claimed, how sure it is, in which event the outputs
+    differ, what was found inside, or what was tested where nothing was found, and how to run it again.
     """
     __tracebackhide__ = True
     if record is not None:

@@ -66,7 +66,7 @@ def test_the_options_of_a_protocol_are_those_of_its_class_and_need_no_scipy() ->
 
 def test_listing_theorems_needs_theorems_only() -> None:
     modules = after("theorems")
-    assert "dpverify.papers.wagner2025.bitsum" in modules
+    assert "dpverify.papers.entries" in modules
     assert not modules & (EVERYTHING - {"rich", "pydantic"})
     engines = ("dpverify.privacy_loss", "dpverify.laws", "dpverify.planning", "dpverify.claims.bitsum.")
     assert not [module for module in modules if module.startswith(engines)]

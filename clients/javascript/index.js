@@ -9,6 +9,8 @@ import { Table, WORD, below, limbsAt, multiplied, ofDecimal, ofFloat, uniform } 
 const FORMAT = "dpverify manifest";
 const VERSION = 1;
 const REACH = 30; // binary digits of a coordinate's steps
+const FINE = 2 ** 26; // steps of a vector's coordinate
+const TURNED = 2 ** 46; // by which what multiplies a rotated one is divided
 const MOST_BYTES = 65536; // of one call of getRandomValues
 const DECIMAL = /^(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)$/;
 const SURROGATE = /\p{Surrogate}/u;
@@ -42,11 +44,12 @@ function largest(query) {
   if (kind === "report") return repeated([query.choices - 1], query.instances);
   if (kind === "buckets") return repeated([1 + tables.noise.length], query.buckets * query.instances);
   if (kind === "vector") return repeated(query.blocks.flatMap((size) => [size - 1, query.levels]), query.instances);
+  if (kind === "unary") return repeated([query.most + tables.noise.length], 2 * query.coordinates);
   const most = tables.noise.length + (tables.flood ?? []).length;
   return repeated(tables.flood ? [most + 1, most] : [most + 1], query.instances);
 }
 
-/** Return how many draws an upload takes, of 16 bytes of entropy each. */
+/** Return how many draws an upload takes, of 16 bytes of entropy each; one of a vector in 10^15 takes more. */
 function draws(query) {
   const { kind, tables, instances } = query;
   if (kind === "bloom") return 1 + 2 * query.bits;
@@ -54,6 +57,7 @@ function draws(query) {
   if (kind === "report") return (1 + coin) * instances;
   if (kind === "buckets") return query.buckets * instances;
   if (kind === "vector") return 4 * query.blocks.length * instances;
+  if (kind === "unary") return 3 * query.coordinates;
   return (1 + (tables.flood ? 2 : 0) + (tables.drop ? 1 : 0) + coin) * instances;
 }
 
@@ -100,6 +104,17 @@ const STEPS = {
       begin += size;
       return [chosen, replaced * other + (1 - replaced) * level];
     });
+  },
+  unary({ factor, noise: most }, tables, answer, next) {
+    const own = answer.flatMap((place) => {
+      const { whole, rest } = multiplied(ofFloat((place + TURNED) / TURNED), factor);
+      const level = whole + below(next(), rest) - factor;
+      return [Math.max(level, 0), Math.max(-level, 0)];
+    });
+    for (;;) {
+      const noise = own.map(() => tables.noise.draw(next()));
+      if (noise.reduce((sum, each) => sum + each, 0) <= most) return noise.map((each, i) => each + own[i]);
+    }
   },
 };
 
@@ -203,6 +218,24 @@ function signs({ points: { classes, dimension, shift }, words }, value) {
   return { label, bits };
 }
 
+/** Return one answer: a vector's coordinates in steps, rotated and clipped. */
+function turned({ signs: digits, coordinates, limit }, value) {
+  const sized = Array.isArray(value) && value.length === digits.length;
+  const known = sized && value.every((x) => typeof x === "number" && Math.abs(x) < 2);
+  const steps = known ? value.map((x) => Math.floor(x * FINE + 0.5)) : [];
+  // Sums of squares are exact up to the limit, and none above it is rounded to less.
+  if (!known || steps.reduce((sum, x) => sum + x * x, 0) > (FINE + FINE / 1024) ** 2) {
+    throw new Refused(`value must be a list of ${digits.length} numbers whose squares add up to 1 at most.`);
+  }
+  let found = Array.from({ length: coordinates }, (_, i) => (steps[i] ?? 0) * (1 - 2 * Number(digits[i] ?? 0)));
+  for (let half = 1; half < coordinates; half *= 2) {
+    const even = found.filter((_, i) => i % 2 === 0);
+    const odd = found.filter((_, i) => i % 2 === 1);
+    found = [...even.map((x, i) => x + odd[i]), ...even.map((x, i) => x - odd[i])];
+  }
+  return [found.map((x) => Math.min(Math.max(x, -limit), limit))];
+}
+
 /** Yield the bits of all classes: a user's own, and coins of the others. */
 function* among({ points: { classes } }, { label, bits }, next) {
   for (let held = 0; held < classes; held++) {
@@ -215,6 +248,7 @@ function* among({ points: { classes } }, { label, bits }, next) {
 function checked(query, value) {
   if (query.kind === "bloom") return textOf(value);
   if (query.points) return signs(query, value);
+  if (query.signs) return turned(query, value);
   if (query.asks) return encoded(query, value);
   const answers = query.instances === 1 ? [value] : value;
   if (!Array.isArray(answers) || answers.length !== query.instances) {
@@ -319,7 +353,11 @@ export class Client {
     const drawn = entropy ?? systemEntropy(size);
     if (drawn.length !== size) throw new Refused(`entropy must have ${size} bytes.`);
     let at = -WORD;
-    const next = () => limbsAt(drawn, (at += WORD));
+    const next = () => {
+      if ((at += WORD) < size) return limbsAt(drawn, at);
+      if (entropy !== undefined) throw new Refused("entropy must be such that its noise is within the limit.");
+      return limbsAt(systemEntropy(WORD), 0);
+    };
     let found;
     if (query.kind === "bloom") {
       found = this.#bloom(name, query, tables, answer, next);

@@ -45,13 +45,9 @@ Outputs = list[NDArray[np.float64]]
 class AnytimeReport(AuditReport):
     """The report of an audit at any time; its `trials` are those that were drawn.
 
-    Parameters
-    ----------
-    evidence_rows : tuple of mapping
-        After each block: `draws` per dataset, and the log of each test's e-value by the test's name, for a plot; the
-        largest finite number for an outcome that the law does not have.
-    interrupted : bool
-        Whether Ctrl-C ended it; the verdict is as valid as any other.
+    - evidence_rows: After each block: `draws` per dataset, and the log of each test's e-value by the test's name, for a
+      plot; the largest finite number for an outcome that the law does not have.
+    - interrupted: Whether Ctrl-C ended it; the verdict is as valid as any other.
     """
 
     plain_as: ClassVar[str] = f"{AuditReport.plain_as} evidence_rows interrupted"
@@ -163,27 +159,15 @@ def audit_anytime(subject: Subject, claim: Budget | None, **options: Unpack[Audi
     It tests what the outputs show; whether the parameters' exact law keeps the claim is computed, not sampled, by
     `dpverify.planning.account.account`.
 
-    Parameters
-    ----------
-    subject : Subject
-        The implementation, with discrete laws.
-    claim : Budget, optional
-        No privacy test when omitted.
-    **options
-        The fields of `dpverify.audit.options.AuditOptions`: after `trials` runs per dataset it stops in any case; a
-        look comes after every `block_size`, 250 by default, and so does `progress(draws, trials)`. `detect` in (0, 1)
-        is as in `dpverify.audit.engine.audit`; for privacy doubled until so many trials show it. A claim about events
-        too rare for that stays undecided.
+    - subject: The implementation, with discrete laws.
+    - claim: No privacy test when omitted.
+    - **options: The fields of `dpverify.audit.options.AuditOptions`: after `trials` runs per dataset it stops in any
+      case; a look comes after every `block_size`, 250 by default, and so does `progress(draws, trials)`. `detect` in
+      (0, 1) is as in `dpverify.audit.engine.audit`; for privacy doubled until so many trials show it. A claim about
+      events too rare for that stays undecided.
 
-    Returns
-    -------
-    AnytimeReport
-        After Ctrl-C that of the finished blocks, with the power of so many draws.
-
-    Raises
-    ------
-    KeyboardInterrupt
-        Only before the first block is finished.
+    Returns: After Ctrl-C that of the finished blocks, with the power of so many draws. Raises KeyboardInterrupt: Only
+    before the first block is finished.
     """
     options.setdefault("block_size", 250)
     how = AuditOptions(**options)

@@ -32,14 +32,9 @@ def likely_parameters(
 
     An estimate, from the standard deviation on the first dataset, with about its 95 % interval.
 
-    Parameters
-    ----------
-    reference : BitsumProtocol
-        What is claimed to run.
-    datasets : sequence of Dataset
-        What it ran on.
-    outputs : sequence of ndarray, shape (trials, columns)
-        What it returned there, the estimate first.
+    - reference: What is claimed to run.
+    - datasets: What it ran on.
+    - outputs (sequence of ndarray, shape (trials, columns)): What it returned there, the estimate first.
     """
     estimates = outputs[0][:, 0]
     if 0 not in datasets[0].laws:

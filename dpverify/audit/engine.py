@@ -73,24 +73,13 @@ def audit(
 ) -> AuditReport:
     """Audit an implementation.
 
-    Parameters
-    ----------
-    subject : Subject
-        The implementation, its datasets and their exact laws.
-    claim : Budget, optional
-        What holds for every pair of neighbours; no privacy test when omitted.
-    beforehand : sequence of AuditResult
-        Results known without trials, which join the family.
-    **options
-        The fields of `dpverify.audit.options.AuditOptions`; `detect` in (0, 1) is in standard deviation for
-        conformance, in epsilon for privacy.
+    - subject: The implementation, its datasets and their exact laws.
+    - claim: What holds for every pair of neighbours; no privacy test when omitted.
+    - beforehand: Results known without trials, which join the family.
+    - **options: The fields of `dpverify.audit.options.AuditOptions`; `detect` in (0, 1) is in standard deviation for
+      conformance, in epsilon for privacy.
 
-    Raises
-    ------
-    TargetError
-        If the target fails.
-    CheckpointError
-        See `run`.
+    Raises TargetError if the target fails. Raises CheckpointError: See `run`.
     """
     how = AuditOptions(**options)
     level, detect, seed = how.level, how.detect, how.seed

@@ -51,14 +51,9 @@ _ASPECTS = {
 class Look:
     """One aspect of an implementation that an audit looked at.
 
-    Parameters
-    ----------
-    aspect : str
-        Such as `view`, `order`, `users`, `datasets`, `tails`, `calls`, `numbers`, `parameters`.
-    where : str
-        What of it was looked at, in plain words.
-    fault : str
-        The smallest fault that would have been found with the audit's power; empty where that is not known.
+    - aspect: Such as `view`, `order`, `users`, `datasets`, `tails`, `calls`, `numbers`, `parameters`.
+    - where: What of it was looked at, in plain words.
+    - fault: The smallest fault that would have been found with the audit's power; empty where that is not known.
     """
 
     aspect: str
@@ -73,12 +68,8 @@ class Look:
 class Limits(Plain):
     """What a verdict rests on, and what it says nothing about.
 
-    Parameters
-    ----------
-    tested : sequence of Look
-        What was looked at.
-    not_tested : sequence of str
-        What was not, in plain words.
+    - tested: What was looked at.
+    - not_tested: What was not, in plain words.
     """
 
     tested: Sequence[Look] = field(default=())

@@ -312,23 +312,13 @@ def _diagnosis(result: AuditResult) -> tuple[str, ...]:
 def local_canaries(reference: Any, canaries: int, *, implementation: Runnable | None = None) -> Target:
     """Return the target for `audit_one_run` of a local mechanism: the report of each canary, scored by its exact law.
 
-    Parameters
-    ----------
-    reference : object
-        The mechanism that is claimed to run, whose twin is a `LocalClaims`.
-    canaries : int
-        m: one report each.
-    implementation : Target, callable or str, optional
-        What does run: `function(inputs, rng)` with all users' inputs, shape (canaries,), returns their reports, in the
-        order of the users. `reference.randomize` when omitted.
+    - reference: The mechanism that is claimed to run, whose twin is a `LocalClaims`.
+    - canaries: m: one report each.
+    - implementation: What does run: `function(inputs, rng)` with all users' inputs, shape (canaries,), returns their
+      reports, in the order of the users. `reference.randomize` when omitted.
 
-    Raises
-    ------
-    TypeError
-        If the twin knows no law of single reports.
+    Raises TypeError if the twin knows no law of single reports.
 
-    Examples
-    --------
     >>> from protocols.local.labels import LabelRandomizedResponse
     >>> promised = LabelRandomizedResponse(4, 1.0)
     >>> audit_one_run(local_canaries(promised, 2000), (1, 0), canaries=2000, seed=1).verdict.value

@@ -40,12 +40,8 @@ def batched(
 ) -> Iterator[list[NDArray[np.float64]]]:
     """Yield the outputs of several blocks together, in order, as soon as they have about a million numbers.
 
-    Parameters
-    ----------
-    blocks : iterable
-        One array per dataset at a time, shape (trials, ...): see `AuditOptions.rounds`.
-    ends : sequence of int
-        Also as soon as there have been so many trials.
+    - blocks: One array per dataset at a time, shape (trials, ...): see `AuditOptions.rounds`.
+    - ends: Also as soon as there have been so many trials.
     """
     held: list[Sequence[NDArray[np.float64]]] = []
     seen = 0
@@ -63,22 +59,14 @@ def batched(
 class AuditOptions:
     """How much an audit runs, and how.
 
-    Parameters
-    ----------
-    trials : int
-        Runs per dataset, at least 100.
-    level : float
-        In [1e-4, 1): the family-wise error rate.
-    detect : float
-        Positive: the relative size of the fault that each test states its power against, and that a pass must exclude
-        to be called consistent.
-    seed : int
-        Of everything random, the tests' simulations included.
-    workers, executor, timeout, checkpoint, progress, block_size
-        See `dpverify.audit.running.runner.rounds`.
-    seconds : float
-        Positive: where `trials` is omitted for a black box, it grows until the verdict stands, or it would take longer
-        than this with the next four times as many.
+    - trials: Runs per dataset, at least 100.
+    - level: In [1e-4, 1): the family-wise error rate.
+    - detect: Positive: the relative size of the fault that each test states its power against, and that a pass must
+      exclude to be called consistent.
+    - seed: Of everything random, the tests' simulations included.
+    - workers, executor, timeout, checkpoint, progress, block_size: See `dpverify.audit.running.runner.rounds`.
+    - seconds: Positive: where `trials` is omitted for a black box, it grows until the verdict stands, or it would take
+      longer than this with the next four times as many.
     """
 
     trials: int = 20_000

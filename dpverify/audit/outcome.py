@@ -40,25 +40,15 @@ _REPETITION = ("repeated", "dependence", "steadiness")
 class AuditReport(Drawn):
     """All tests of one audit, decided together.
 
-    Parameters
-    ----------
-    subject : str
-        What was audited.
-    claim : mapping, optional
-        epsilon and delta, or what another claim is made of, where a privacy claim was tested.
-    results : tuple of AuditResult
-        The tests.
-    level : float
-        The largest probability that a correct implementation fails any of them.
-    trials, seed : int
-        Runs per dataset, and the seed: the same ones give the same report.
-    loss_rows : tuple of mapping
-        The privacy loss of the outputs on the first dataset against its neighbour, and the exact one, for a plot: see
-        `dpverify.statistics.loss.LossLaw.rows`. Finite losses only; empty where the law is not known.
-    limits : Limits
-        What was looked at, and what was not: a verdict says nothing about the latter.
-    diagnosis : tuple of str
-        What the outputs look like, in sentences that a developer can act on.
+    - subject: What was audited.
+    - claim: epsilon and delta, or what another claim is made of, where a privacy claim was tested.
+    - results: The tests.
+    - level: The largest probability that a correct implementation fails any of them.
+    - trials, seed: Runs per dataset, and the seed: the same ones give the same report.
+    - loss_rows: The privacy loss of the outputs on the first dataset against its neighbour, and the exact one, for a
+      plot: see `dpverify.statistics.loss.LossLaw.rows`. Finite losses only; empty where the law is not known.
+    - limits: What was looked at, and what was not: a verdict says nothing about the latter.
+    - diagnosis: What the outputs look like, in sentences that a developer can act on.
     """
 
     table_by: ClassVar[str] = "dpverify.report.audits:audit_table"

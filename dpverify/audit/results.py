@@ -82,8 +82,9 @@ def conforms(
         least = least_share(tally.trials, 1.0 - often, level / (1.0 - _RARE) * _RARE / events, POWER)
         if least is not None:
             fault, power = f"another outcome than the likeliest in {100 * least:.2g} % of the runs more", POWER
-    found = tally.mean - law.mean, tally.deviation / law.variance**0.5
-    evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
+    # Of columns that number cells the law has another unit than what a target returns.
+    off, wide = (tally.mean - law.mean) / law.variance**0.5, tally.deviation / law.variance**0.5
+    evidence = f"{result.evidence}; mean off by {off:.3g} standard deviations, spread {wide:.4g} times the claimed"
     return replace(with_fault(result, fault, power), evidence=evidence)
 
 
@@ -123,18 +124,12 @@ class AuditTest(Protocol):
     ) -> Sequence[AuditResult]:
         """Return results on the outputs of one dataset, shape (trials, columns), each with a valid p-value.
 
-        Parameters
-        ----------
-        dataset : Dataset
-            Its inputs, and the exact laws of the columns; none for a black box.
-        outputs : ndarray, shape (trials, columns)
-            What the target returned; of a black box the numbers in each output, 0 where it has fewer.
-        rng : numpy.random.Generator
-            Of the test's own randomness.
-        level : float
-            What the p-value must be able to fall below: about the level of one test.
-        detect : float
-            The relative size of the fault to state the power against.
+        - dataset: Its inputs, and the exact laws of the columns; none for a black box.
+        - outputs (ndarray, shape (trials, columns)): What the target returned; of a black box the numbers in each
+          output, 0 where it has fewer.
+        - rng: Of the test's own randomness.
+        - level: What the p-value must be able to fall below: about the level of one test.
+        - detect: The relative size of the fault to state the power against.
         """
         ...
 

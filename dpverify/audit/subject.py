@@ -26,22 +26,14 @@ Arrived = Callable[[NDArray[Any], np.random.Generator], NDArray[Any]]
 class Dataset:
     """An input of the target, and what its outputs follow.
 
-    Parameters
-    ----------
-    name : str
-        As in a report.
-    inputs : ndarray
-        What the target is given.
-    laws : mapping of int to (str, DiscreteLaw)
-        By column of the output (0 for a number): its name and exact law. Columns without one are not tested.
-    view : (slice, DiscreteLaw), optional
-        The columns that together are the adversary's view, and their joint law: what a privacy claim is tested on.
-        Each column by itself when omitted, which cannot see all that the view shows.
-    independent : (slice, sequence of DiscreteLaw), optional
-        Columns that are independent of each other, such as the bits of a report, and the law of each: too many to test
-        one by one.
-    truths : mapping of int to float
-        What some of the columns with laws estimate: the report has the largest of their errors.
+    - name: As in a report.
+    - inputs: What the target is given.
+    - laws: By column of the output (0 for a number): its name and exact law. Columns without one are not tested.
+    - view: The columns that together are the adversary's view, and their joint law: what a privacy claim is tested on.
+      Each column by itself when omitted, which cannot see all that the view shows.
+    - independent: Columns that are independent of each other, such as the bits of a report, and the law of each: too
+      many to test one by one.
+    - truths: What some of the columns with laws estimate: the report has the largest of their errors.
     """
 
     name: str
@@ -68,20 +60,12 @@ class Neighbours:
 class Messages:
     """What can be watched of users and shuffler, for the structural checks.
 
-    Parameters
-    ----------
-    sent, arrived : callable
-        See `Sent` and `Arrived`.
-    inputs : ndarray, shape (users, ...)
-        A dataset sorted by value, so that a forgotten shuffle shows.
-    symbol : int
-        The symbol whose number per user is tested.
-    piece : DiscreteLaw, optional
-        The law of that number for the users of `quiet`.
-    quiet : ndarray, shape (users, ...)
-        A dataset of users with the same input.
-    fewest, most : number
-        Messages that every user must send.
+    - sent, arrived: See `Sent` and `Arrived`.
+    - inputs (ndarray, shape (users, ...)): A dataset sorted by value, so that a forgotten shuffle shows.
+    - symbol: The symbol whose number per user is tested.
+    - piece: The law of that number for the users of `quiet`.
+    - quiet (ndarray, shape (users, ...)): A dataset of users with the same input.
+    - fewest, most: Messages that every user must send.
     """
 
     sent: Sent
@@ -98,28 +82,18 @@ class Messages:
 class Subject:
     """An implementation, ready to be audited.
 
-    Parameters
-    ----------
-    name : str
-        As in a report.
-    target : Target
-        Its outputs are numbers, or rows of columns.
-    datasets : sequence of Dataset
-        What it runs on.
-    neighbours : sequence of Neighbours
-        The pairs that a privacy claim compares.
-    messages : Messages, optional
-        Where users and shuffler can be watched.
-    diagnose : callable, optional
-        Maps the outputs, one array of shape (runs, columns) per dataset, to sentences on what they look like; called
-        where something was found, with the first 500,000 runs on each dataset.
-    silent_on : sequence of str
-        What of this subject no test looks at, in plain words.
-    digits : mapping of int to int
-        Columns whose lowest digits the claim is tested on, and those whose laws list the outcomes that they are near
-        to; all columns with laws, and the same ones, where it is empty.
-    reference : object, optional
-        What is claimed to run, if its twin knows its privacy: `audit_protocol` holds its parameters against a claim.
+    - name: As in a report.
+    - target: Its outputs are numbers, or rows of columns.
+    - datasets: What it runs on.
+    - neighbours: The pairs that a privacy claim compares.
+    - messages: Where users and shuffler can be watched.
+    - diagnose: Maps the outputs, one array of shape (runs, columns) per dataset, to sentences on what they look like;
+      called where something was found, with the first 500,000 runs on each dataset.
+    - silent_on: What of this subject no test looks at, in plain words.
+    - digits: Columns whose lowest digits the claim is tested on, and those whose laws list the outcomes that they are
+      near to; all columns with laws, and the same ones, where it is empty.
+    - reference: What is claimed to run, if its twin knows its privacy: `audit_protocol` holds its parameters against a
+      claim.
     """
 
     name: str

@@ -17,8 +17,8 @@ from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 
 if TYPE_CHECKING:
+    from dpverify.privacy_loss.composing.together import Part
     from dpverify.privacy_loss.joint.attained_change import Parts
-    from dpverify.privacy_loss.joint.joint_change import JointChange
 
 __all__ = ["Claims", "Families", "MechanismClaims", "MoreUsers"]
 
@@ -95,47 +95,24 @@ class MechanismClaims(Claims[P]):
     ) -> PrivacyCurve:
         """Return the privacy curve of many runs on the same users, over all datasets and neighbours.
 
-        Parameters
-        ----------
-        protocol : object
-            The protocol with its parameters.
-        changes : Full or L2Bounded
-            How many instances there are, and what one user's replacement changes in them.
-        threat_model : ThreatModel
-            One of the `threat_models`.
-        relative_width, reference_delta : float
-            The numerical accuracy wanted, and where.
+        - protocol: The protocol with its parameters.
+        - changes: How many instances there are, and what one user's replacement changes in them.
+        - threat_model: One of the `threat_models`.
+        - relative_width, reference_delta: The numerical accuracy wanted, and where.
 
-        Raises
-        ------
-        ValueError
-            If no law of such a change is known here; see `in_full`.
+        Raises ValueError if no law of such a change is known here; see `in_full`.
         """
 
     def families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         """Return the families of pairs that one run meets, one after the other, to be composed with other protocols'.
 
-        Parameters
-        ----------
-        protocol : object
-            The protocol with its parameters.
-        threat_model : ThreatModel
-            One of the `threat_models`.
-        tail : float
-            About what the laws may leave out.
-        loose : bool
-            Whether the bound need not be sharp, and be quick to make.
+        - protocol: The protocol with its parameters.
+        - threat_model: One of the `threat_models`.
+        - tail: About what the laws may leave out.
+        - loose: Whether the bound need not be sharp, and be quick to make.
 
-        Returns
-        -------
-        sequence of (entries, attained)
-            What dominates the pair of every dataset, and pairs that one dataset attains at once. A family that one run
-            meets several times is there as often.
-
-        Raises
-        ------
-        ValueError
-            If no such law is known here.
+        Returns: What dominates the pair of every dataset, and pairs that one dataset attains at once. A family that one
+        run meets several times is there as often. Raises ValueError if no such law is known here.
         """
         raise ValueError(f"protocol={protocol!r} cannot be composed with others: {self.name} has no listed law here.")
 
@@ -144,29 +121,21 @@ class MechanismClaims(Claims[P]):
         return False
 
     def joint(
-        self, protocol: P, threat_model: ThreatModel, runs: int, reference_delta: float
-    ) -> tuple[JointChange, Parts]:
+        self, protocol: P, threat_model: ThreatModel, runs: int, reference_delta: float, *, guess: bool = False
+    ) -> tuple[Part, Parts]:
         """Return what replacing one input changes together in all of so many runs, where it does.
 
-        Returns
-        -------
-        (JointChange, Parts)
-            What all datasets are bounded by, and pairs that some attain at once, with how often each is met.
+        With `guess` the first need only be about right, for searches: it then proves nothing.
 
-        Raises
-        ------
-        ValueError
-            Where `changes_jointly` is false.
+        Returns: What all datasets are bounded by, and pairs that some attain at once, with how often each is met.
+        Raises ValueError where `changes_jointly` is false.
         """
         raise ValueError(f"protocol={protocol!r} must change its bits jointly: {self.name} has families of pairs.")
 
     def in_full(self, changes: Change) -> int:
         """Return of how many instances the input is replaced, for twins that know no other change.
 
-        Raises
-        ------
-        ValueError
-            If it is not `Full`.
+        Raises ValueError if it is not `Full`.
         """
         if isinstance(changes, Full):
             return changes.instances
@@ -206,10 +175,8 @@ class MechanismClaims(Claims[P]):
 
         What n users divide among them is rounded up or down, which is towards more noise or less.
 
-        Raises
-        ------
-        ValueError
-            If the protocol does not say what is divided, or more of that is not proved to be more private.
+        Raises ValueError if the protocol does not say what is divided, or more of that is not proved to be more
+        private.
         """
         for name in getattr(protocol, "divided", None) or ():
             if self.more_private_towards.get(name) != math.inf:
@@ -227,10 +194,8 @@ class MechanismClaims(Claims[P]):
     def among_honest(self, protocol: P, honest: int) -> tuple[P, ...]:
         """Return what is left where only some users follow the protocol: the view of fewer users (docs/crowds.md).
 
-        Returns
-        -------
-        tuple
-            One protocol; where a share of the noise is no float two, the first no more and the second no less private.
+        Returns: One protocol; where a share of the noise is no float two, the first no more and the second no less
+        private.
         """
         ends = tuple(self.with_users(protocol, honest, more_private=side) for side in (False, True))
         return ends[:1] if self.parameters(ends[0]) == self.parameters(ends[1]) else ends

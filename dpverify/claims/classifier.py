@@ -31,7 +31,7 @@ from dpverify.guarantee import (
     Side,
     ThreatModel,
 )
-from dpverify.papers.wagner2025.classifier import CLASSIFIER
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
 from protocols.classifier import HighestDensityClassifier
@@ -59,27 +59,14 @@ def classifier_guarantee(
 ) -> Guarantee:
     """Return what the classifier's whole learning protocol guarantees.
 
-    Parameters
-    ----------
-    per_class : Guarantee
-        For one class's density protocol, replace-one adjacency, at every size that could be reported: an upper bound,
-        or an estimate, of which an estimate is made.
-    label_epsilon : float or None
-        eps_lbl in nats, positive; None where labels are published in the clear.
-    threat_model : ThreatModel
-        Communication or model. The guarantee is the same for both: see the module's counterexample.
-    change : Change
-        The neighbours.
+    - per_class: For one class's density protocol, replace-one adjacency, at every size that could be reported: an upper
+      bound, or an estimate, of which an estimate is made.
+    - label_epsilon: eps_lbl in nats, positive; None where labels are published in the clear.
+    - threat_model: Communication or model. The guarantee is the same for both: see the module's counterexample.
+    - change: The neighbours.
 
-    Returns
-    -------
-    Guarantee
-        With infinite epsilon where labels are published in the clear and may change.
-
-    Raises
-    ------
-    ValueError
-        For another threat model, or a `per_class` that is a lower bound or for another adjacency than replace-one.
+    Returns: With infinite epsilon where labels are published in the clear and may change. Raises ValueError for another
+    threat model, or a `per_class` that is a lower bound or for another adjacency than replace-one.
     """
     if threat_model not in (ThreatModel.COMMUNICATION, ThreatModel.MODEL):
         raise ValueError(f"threat_model={threat_model.value!r} must be 'communication' or 'model'.")
@@ -110,19 +97,11 @@ def classifier_guarantee(
 def counts_reveal(epsilon: float, label_epsilon: float, classes: int) -> float:
     """Return the delta that the reported counts alone need at epsilon, for one user whose label changes.
 
-    Parameters
-    ----------
-    epsilon : float
-        At least 0, in nats.
-    label_epsilon : float
-        eps_lbl in (0, 700], in nats.
-    classes : int
-        m, at least 2.
+    - epsilon: At least 0, in nats.
+    - label_epsilon: eps_lbl in (0, 700], in nats.
+    - classes: m, at least 2.
 
-    Returns
-    -------
-    float
-        `max(0, keep (1 - e^(epsilon - eps_lbl)))`: positive wherever epsilon < eps_lbl.
+    Returns: `max(0, keep (1 - e^(epsilon - eps_lbl)))`: positive wherever epsilon < eps_lbl.
     """
     check_real("epsilon", epsilon, low=0.0)
     response = LabelRandomizedResponse(classes, label_epsilon)
@@ -141,7 +120,7 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
 
     name = "classifier"
     protocol = HighestDensityClassifier
-    theorems = CLASSIFIER
+    theorems = stated("wagner2025/classifier", "classifier")
     audited_as = "dpverify.audit.subjects.classifier:classifier_subject"
     pure = True
 
@@ -247,14 +226,9 @@ class ClassifierClaims(MechanismClaims[HighestDensityClassifier]):
 class _Label:
     """What a reported label costs, and what it alone reveals to whoever sees it: the lower end of all.
 
-    Parameters
-    ----------
-    loss : float
-        eps_lbl in nats; infinite where labels are published in the clear.
-    classes : int
-        m, at least 2.
-    seen : bool
-        Whether a user's report is seen as hers; else the counts are, from which nothing is concluded here.
+    - loss: eps_lbl in nats; infinite where labels are published in the clear.
+    - classes: m, at least 2.
+    - seen: Whether a user's report is seen as hers; else the counts are, from which nothing is concluded here.
     """
 
     loss: float

@@ -18,9 +18,6 @@ __all__ = ["decoded_guarantee"]
 def decoded_guarantee(model: Guarantee) -> Guarantee:
     """Return what model and decoded words guarantee together: what the model does.
 
-    Parameters
-    ----------
-    model : Guarantee
-        Of the densities or the classifier that are decoded, in any threat model, of either side.
+    - model: Of the densities or the classifier that are decoded, in any threat model, of either side.
     """
     return replace(model, method=f"{model.method}; decoded words are post-processing")

@@ -27,7 +27,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Privac
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.papers.ghazi2021.histogram import HISTOGRAM
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.search import least_argument, least_integer
 from protocols.histogram import BucketSums, Histogram
@@ -44,7 +44,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
 
     name = "histogram"
     protocol: ClassVar[type[BucketSums]] = Histogram
-    theorems = HISTOGRAM
+    theorems = stated("ghazi2021/histogram", "histogram")
     audited_as = "dpverify.audit.subjects.buckets:bucket_subject"
 
     def count_laws(self, protocol: BucketSums, held: ArrayLike) -> list[DiscreteLaw]:
@@ -107,12 +107,8 @@ class HistogramClaims(MechanismClaims[BucketSums]):
     def failure_probability(self, protocol: BucketSums, error: int) -> float:
         """Return an upper bound, attained by some dataset, on the probability that some count is off by more.
 
-        Parameters
-        ----------
-        protocol : BucketSums
-            The histogram.
-        error : int
-            alpha, at least 0.
+        - protocol: The histogram.
+        - error: alpha, at least 0.
         """
         crowded = min(protocol.buckets, protocol.users // (check_integer("error", error, low=0) + 1))
         tail = self._noise(protocol).noise_above(protocol.bitsum, error)
@@ -137,10 +133,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
     def published(self, users: int, buckets: int, epsilon: float, delta: float, beta: float) -> BucketSums:
         """Return the protocol with the published parameters: each bucket at (epsilon/2, delta/2).
 
-        Raises
-        ------
-        FormulaRangeError
-            If epsilon / 2, delta / 2 or beta is out of the formulas' range.
+        Raises FormulaRangeError if epsilon / 2, delta / 2 or beta is out of the formulas' range.
         """
         p = formulas.published_p(FLOATS, epsilon / 2.0)
         shape = math.ceil(formulas.published_shape(FLOATS, delta / 2.0, self.per_bucket_beta(users, beta)))
@@ -157,10 +150,7 @@ class HistogramClaims(MechanismClaims[BucketSums]):
         Golden-section search over `-ln p / epsilon`, with the least private shape at each: a heuristic for the
         optimum, but every protocol tried meets the budget.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If no parameters in the range that is searched meet the budget.
+        Raises InfeasibleBudgetError if no parameters in the range that is searched meet the budget.
         """
         budget = Budget.of(budget)
         tried: list[tuple[int, BucketSums]] = []

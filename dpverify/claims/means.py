@@ -29,10 +29,7 @@ class MeanClaims(MechanismClaims[P]):
     def estimate_law(self, protocol: P, values: ArrayLike) -> DiscreteLaw:
         """Return the exact law of the `readable_estimate` on these users' values, shape (users,).
 
-        Raises
-        ------
-        TypeError
-            If no law of many users is known here.
+        Raises TypeError if no law of many users is known here.
         """
 
     def readable_estimate(self, protocol: P, estimates: NDArray[Any]) -> NDArray[Any]:

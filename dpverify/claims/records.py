@@ -22,12 +22,8 @@ _WORDS = {"true": True, "false": False}
 def record_of(protocol: Any) -> dict[str, Any]:
     """Return the name of a protocol and all its parameters, from which `protocol_of` makes an equal one.
 
-    Raises
-    ------
-    TypeError
-        If it has no twin.
-    ValueError
-        If a parameter is no plain value, as public features drawn at random are none.
+    Raises TypeError if it has no twin. Raises ValueError if a parameter is no plain value, as public features drawn at
+    random are none.
     """
     record: dict[str, Any] = {"protocol": claims_of(protocol).name}
     for field in dataclasses.fields(protocol):
@@ -56,17 +52,10 @@ def record_of(protocol: Any) -> dict[str, Any]:
 def protocol_of(record: Mapping[str, Any], *, otherwise: Callable[[str], str] | None = None) -> Any:
     """Return the protocol of a name and parameters; texts are read as what each parameter is.
 
-    Parameters
-    ----------
-    record : mapping
-        The name as "protocol", and the parameters by name.
-    otherwise : callable, optional
-        What the message says besides of a word that is no parameter.
+    - record: The name as "protocol", and the parameters by name.
+    - otherwise: What the message says besides of a word that is no parameter.
 
-    Raises
-    ------
-    ValueError
-        If the protocol or a parameter is unknown, missing, or not of its kind or range.
+    Raises ValueError if the protocol or a parameter is unknown, missing, or not of its kind or range.
     """
     return _made(record, _KINDS, otherwise)
 

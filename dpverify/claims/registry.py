@@ -48,17 +48,11 @@ _STEPS = "dpverify.planning.steps"
 class Line:
     """Where a twin stands, and what is to be known of it before it is imported.
 
-    Parameters
-    ----------
-    at : str
-        `module:class`; of our own, relative to `dpverify.claims`.
-    help : str
-        What the protocol is, in the lists of commands.
-    commands : tuple of str
-        The groups that have a command for it, made of the fields of its class.
-    shuffled : bool
-        Whether it is a bitsum that gains from the shuffler, and of which more users than it is planned for only add
-        noise: what learners may be built on.
+    - at: `module:class`; of our own, relative to `dpverify.claims`.
+    - help: What the protocol is, in the lists of commands.
+    - commands: The groups that have a command for it, made of the fields of its class.
+    - shuffled: Whether it is a bitsum that gains from the shuffler, and of which more users than it is planned for only
+      add noise: what learners may be built on.
     """
 
     at: str
@@ -170,13 +164,7 @@ _OWN: dict[Group, dict[str, Line]] = {
 
 
 class Registered(Mapping[str, Any]):
-    """What a group holds, by name, our own first; each is imported when it is looked up, and classes are called.
-
-    Parameters
-    ----------
-    group : Group
-        The group.
-    """
+    """What a group holds, by name, our own first; each is imported when it is looked up, and classes are called."""
 
     def __init__(self, group: Group) -> None:
         self._group = group
@@ -249,17 +237,10 @@ def registered(group: Group | str) -> Registered:
 def claims_named(name: str, *groups: Group) -> Any:
     """Return the twin of this name, in any case of letters.
 
-    Parameters
-    ----------
-    name : str
-        The protocol's short name.
-    *groups : Group
-        Where to look; everywhere that twins are when omitted.
+    - name: The protocol's short name.
+    - *groups: Where to look; everywhere that twins are when omitted.
 
-    Raises
-    ------
-    ValueError
-        If there is none; it lists the known names.
+    Raises ValueError if there is none; it lists the known names.
     """
     looked_in = groups or _TWINS
     for group in looked_in:
@@ -279,10 +260,7 @@ def claims_of(protocol: object) -> Claims[Any]: ...
 def claims_of(protocol: object) -> Any:
     """Return the twin of a protocol: of its very class, as a subclass may do anything.
 
-    Raises
-    ------
-    TypeError
-        If it has none.
+    Raises TypeError if it has none.
     """
     return _twin(protocol, _TWINS)
 
@@ -290,10 +268,7 @@ def claims_of(protocol: object) -> Any:
 def mechanism_claims_of(protocol: object) -> MechanismClaims[Any]:
     """Return the twin of a protocol that is private by itself: a bitsum, a mechanism or a step, but no kernel.
 
-    Raises
-    ------
-    TypeError
-        If it has none.
+    Raises TypeError if it has none.
     """
     found: MechanismClaims[Any] = _twin(protocol, (Group.BITSUMS, Group.MECHANISMS, Group.STEPS))
     return found

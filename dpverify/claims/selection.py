@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from dpverify.claims.histogram import HistogramClaims
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.ghazi2021.histogram import SELECTION
+from dpverify.papers.entries import stated
 from dpverify.rounding import UNIT
 from protocols.histogram import BucketSums
 from protocols.selection import Selection
@@ -35,7 +35,7 @@ class SelectionClaims(HistogramClaims):
 
     name = "selection"
     protocol = Selection
-    theorems = SELECTION
+    theorems = stated("ghazi2021/histogram", "selection")
 
     def published_laws(self, protocol: BucketSums, held: ArrayLike) -> Sequence[DiscreteLaw]:
         """Return the law of the selected bucket alone, given how many users hold each value.

@@ -14,7 +14,7 @@ from dpverify.claims.base import Families, MechanismClaims, MoreUsers
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.papers.wang_lecture9.amplification import AMPLIFICATION
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.shuffling.amplification import reports
 from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
@@ -36,7 +36,7 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
     protocol = ShuffledReports
     more_users = MoreUsers.NO_WORSE
     pure = True
-    theorems = AMPLIFICATION
+    theorems = stated("wang_lecture9/amplification", "amplification")
 
     def parameters(self, protocol: ShuffledReports) -> dict[str, Any]:
         """Return the local mechanism, by its name and parameters."""
@@ -46,12 +46,8 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
     def one(self, protocol: ShuffledReports) -> Amplification:
         """Return the curve of one round.
 
-        Raises
-        ------
-        TypeError
-            If the law of one report is not known: its twin is no `LocalClaims`.
-        ValueError
-            If it is Laplace noise of an epsilon outside of [0.001, 100].
+        Raises TypeError if the law of one report is not known: its twin is no `LocalClaims`. Raises ValueError if it is
+        Laplace noise of an epsilon outside of [0.001, 100].
         """
         claims = mechanism_claims_of(protocol.local)
         if not isinstance(claims, LocalClaims):

@@ -27,7 +27,7 @@ from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, upper_f
 from dpverify.formulas.protocols import shuffled_mean as formulas
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.wang_lecture9.shuffled_mean import SHUFFLED_MEAN
+from dpverify.papers.entries import stated
 from dpverify.rounding import UNIT
 from protocols.shuffled_mean import ShuffledMean
 from protocols.validation import check_bits, check_integer
@@ -47,7 +47,7 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     more_users = _SUM.more_users
     more_private_towards: ClassVar[Mapping[str, float]] = {"coin_probability": 1.0}
     pure = True
-    theorems = SHUFFLED_MEAN
+    theorems = stated("wang_lecture9/shuffled_mean", "shuffled_mean")
 
     def curve(
         self, protocol: ShuffledMean, changes: Change, threat_model: ThreatModel, **accuracy: float
@@ -84,12 +84,8 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     def mean_absolute_error(self, protocol: ShuffledMean, ones: int | None = None) -> Interval:
         """Return the expected absolute error of the mean.
 
-        Parameters
-        ----------
-        protocol : ShuffledMean
-            The protocol and its parameters.
-        ones : int, optional
-            How many users hold 1; the worst number when omitted, which is enclosed.
+        - protocol: The protocol and its parameters.
+        - ones: How many users hold 1; the worst number when omitted, which is enclosed.
         """
         n = protocol.users
         if ones is not None:
@@ -120,10 +116,7 @@ class ShuffledMeanClaims(MeanClaims[ShuffledMean]):
     def published(self, users: int, epsilon: float, delta: float) -> ShuffledMean:
         """Return the protocol with the p of the text, whose constant is taken for 1.
 
-        Raises
-        ------
-        FormulaRangeError
-            If that p is no probability below 1.
+        Raises FormulaRangeError if that p is no probability below 1.
         """
         return ShuffledMean(users, float(formulas.coin_probability(FLOATS, epsilon, delta, users)))
 

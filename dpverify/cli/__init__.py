@@ -168,15 +168,9 @@ def _run(words: list[str]) -> int:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; an error is one sentence on the standard error output and exit status 2.
 
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Without the program's name; those of the process when omitted.
+    - arguments: Without the program's name; those of the process when omitted.
 
-    Returns
-    -------
-    int
-        The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
+    Returns: The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     choose(None)

@@ -12,12 +12,8 @@ __all__ = ["made_by", "taking"]
 def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[..., None]:
     """Return a command: its options are those of a protocol, which the function makes of them, and those of a run.
 
-    Parameters
-    ----------
-    protocol : callable
-        Its parameters are annotated as options, and its docstring is the help text.
-    run : callable
-        `run(protocol, **options)`, whose further parameters are annotated likewise.
+    - protocol: Its parameters are annotated as options, and its docstring is the help text.
+    - run: `run(protocol, **options)`, whose further parameters are annotated likewise.
     """
     command = taking(protocol, last=True)(run)
     command.__name__, command.__doc__ = getattr(protocol, "__name__", ""), protocol.__doc__
@@ -27,12 +23,8 @@ def made_by(protocol: Callable[..., Any], run: Callable[..., None]) -> Callable[
 def taking(*makers: Callable[..., Any], last: bool = False) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what turns a function into a command, or what makes something, that has the options of others, too.
 
-    Parameters
-    ----------
-    *makers : callable
-        What each makes of its options is one of the function's first arguments.
-    last : bool
-        Whether the function's own options stand behind those of the others.
+    - *makers: What each makes of its options is one of the function's first arguments.
+    - last: Whether the function's own options stand behind those of the others.
     """
 
     def commanding(run: Callable[..., Any]) -> Callable[..., Any]:

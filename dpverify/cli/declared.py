@@ -38,12 +38,8 @@ Changes = Mapping[str, Mapping[str, Any] | None]
 def declaring(group: str, fitted: Callable[[Any], tuple[Run, Changes]]) -> type[Listed]:
     """Return the class of a group that has, besides the commands written for it, one for each protocol in the registry.
 
-    Parameters
-    ----------
-    group : str
-        The group's name.
-    fitted : callable
-        Returns, for a twin, what runs its protocol and what of the options is special.
+    - group: The group's name.
+    - fitted: Returns, for a twin, what runs its protocol and what of the options is special.
     """
     return type("Declaring", (_Declaring,), {"group": group, "fitted": staticmethod(fitted)})
 
@@ -69,17 +65,10 @@ class _Declaring(Listed):
 class Declared(TyperCommand):
     """A command that is listed by its name and help, and has options from when these are asked for.
 
-    Parameters
-    ----------
-    name, help : str
-        As listed.
-    made : callable
-        Returns the command, as a function with options.
+    - name, help: As listed.
+    - made: Returns the command, as a function with options.
 
-    Attributes
-    ----------
-    added : list
-        Options that stand behind those of the function.
+    - added: Options that stand behind those of the function.
     """
 
     def __init__(self, name: str, help: str, made: Callable[[], Run]) -> None:
@@ -149,12 +138,8 @@ def _taken() -> set[str]:
 def fitting(run: Run, changes: Changes) -> Run:
     """Return what runs a protocol with other options.
 
-    Parameters
-    ----------
-    run : callable
-        `run(protocol, **options)`.
-    changes : mapping
-        What differs: None for an option that is left out, or another default or annotation.
+    - run: `run(protocol, **options)`.
+    - changes: What differs: None for an option that is left out, or another default or annotation.
     """
 
     @functools.wraps(run)

@@ -17,12 +17,8 @@ __all__ = ["FORMATS", "Format", "choose", "offer_formats", "wanted"]
 class Format:
     """One format.
 
-    Parameters
-    ----------
-    help : str
-        What its option is for.
-    text : callable
-        Returns the text that stands for a result's plain values.
+    - help: What its option is for.
+    - text: Returns the text that stands for a result's plain values.
     """
 
     help: str
@@ -52,12 +48,8 @@ def wanted() -> Format | None:
 def offer_formats(program: Any, without: Container[str]) -> None:
     """Add the options to all commands of a group.
 
-    Parameters
-    ----------
-    program : click.Group
-        The command line.
-    without : container of str
-        Commands that show no result, as typed.
+    - program: The command line.
+    - without: Commands that show no result, as typed.
     """
     options = _options()
 

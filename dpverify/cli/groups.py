@@ -41,10 +41,7 @@ def under_headings(headings: Mapping[str, tuple[str, ...]]) -> type[Listed]:
 def on_few_columns(command: Any) -> None:
     """Have the help of a command say what an option is for below the option, if it would be a narrow column beside it.
 
-    Parameters
-    ----------
-    command : click.Command
-        The one whose help is asked for.
+    - command: The one whose help is asked for.
     """
     context = command.context_class
     base: Any = context.formatter_class

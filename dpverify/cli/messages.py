@@ -29,10 +29,7 @@ def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
 
     The command is a group itself where an option comes first.
 
-    Raises
-    ------
-    ValueError
-        If a word is no command, or the last one is still to come.
+    Raises ValueError if a word is no command, or the last one is still to come.
     """
     command, path = group, ["dpverify"]
     for place, word in enumerate(words):
@@ -76,10 +73,7 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
 def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:
     """Refuse a second value for an option, of which the first would be ignored.
 
-    Raises
-    ------
-    ValueError
-        If one of the options is there twice.
+    Raises ValueError if one of the options is there twice.
     """
     typed = [word.split("=", 1)[0] for word in words]
     for option in options:

@@ -95,16 +95,10 @@ def _each(
 def integer(*names: str, within: str, help: str, several: bool = False) -> Any:
     """Return an option that takes an integer, written in any way that is exact: 50000, 50_000, 5e4.
 
-    Parameters
-    ----------
-    *names : str
-        As typed, such as `--users`; by default after the parameter.
-    within : str
-        Its range, such as `[1, inf)`.
-    help : str
-        What it is; `{}` stands for the range.
-    several : bool
-        Whether it takes several with commas between them, and hands on a tuple.
+    - *names: As typed, such as `--users`; by default after the parameter.
+    - within: Its range, such as `[1, inf)`.
+    - help: What it is; `{}` stands for the range.
+    - several: Whether it takes several with commas between them, and hands on a tuple.
     """
 
     def parse(option: str, text: str) -> int:
@@ -125,10 +119,7 @@ def integer(*names: str, within: str, help: str, several: bool = False) -> Any:
 def number(*names: str, within: str, help: str) -> Any:
     """Return an option that takes the float nearest to a decimal; one that no float is near to is refused.
 
-    Parameters
-    ----------
-    *names, within, help
-        As for `integer`.
+    - *names, within, help: As for `integer`.
     """
 
     def parse(option: str, text: str) -> float:
@@ -147,10 +138,7 @@ def number(*names: str, within: str, help: str) -> Any:
 def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
     """Return an option that takes a decimal or a quotient such as 1/3 and hands it on as text, to be read exactly.
 
-    Parameters
-    ----------
-    *names, within, help, several
-        As for `integer`.
+    - *names, within, help, several: As for `integer`.
     """
 
     def parse(option: str, text: str) -> str:
@@ -164,10 +152,7 @@ def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
 def read_exactly(name: str, text: str, within: str) -> Fraction:
     """Return the rational number that a decimal or a quotient such as 1/3 writes; `name` is what the error calls it.
 
-    Raises
-    ------
-    ValueError
-        If it writes none, or one outside `within` or of a size that floats do not have.
+    Raises ValueError if it writes none, or one outside `within` or of a size that floats do not have.
     """
     parts = [_decimal(part) for part in text.split("/")]
     if any(part and abs(part.adjusted()) > _LARGEST_EXPONENT for part in parts):
@@ -185,13 +170,9 @@ def read_exactly(name: str, text: str, within: str) -> Fraction:
 def choice(*names: str, known: Callable[[], Sequence[str]], help: str, several: bool = False) -> Any:
     """Return an option that takes one of a few words, in any case of letters.
 
-    Parameters
-    ----------
-    *names, help, several
-        As for `integer`, without a range.
-    known : callable
-        Returns the words, of which the one that was typed is handed on; called only to check it, so that it may import
-        what names them.
+    - *names, help, several: As for `integer`, without a range.
+    - known: Returns the words, of which the one that was typed is handed on; called only to check it, so that it may
+      import what names them.
     """
 
     def parse(option: str, text: str) -> str:

@@ -99,13 +99,9 @@ def console(*, stderr: bool = False) -> Console:
 def print_result(result: Shown | dict[str, Any], table: RenderableType | None = None) -> None:
     """Print a result in the format that was asked for, or else as a table.
 
-    Parameters
-    ----------
-    result : Shown or dict
-        The result, or its plain values.
-    table : str or rich renderable, optional
-        The result's own by default; plain values have none, and nothing is printed but in a format. A str is printed as
-        it is.
+    - result: The result, or its plain values.
+    - table: The result's own by default; plain values have none, and nothing is printed but in a format. A str is
+      printed as it is.
     """
     from dpverify.shown import Shown, named, plain
 
@@ -133,14 +129,9 @@ def show(*parts: RenderableType) -> None:
 def write_figure(option: str, path: Path, draw: Callable[[], Figure]) -> bool:
     """Draw and write a figure, and return whether it worked; if not, one sentence says so, and the report stands.
 
-    Parameters
-    ----------
-    option : str
-        What asked for it, as typed.
-    path : Path
-        Where, as `dpverify.report.plots.check_path` accepts it.
-    draw : callable
-        Returns the figure.
+    - option: What asked for it, as typed.
+    - path: Where, as `dpverify.report.plots.check_path` accepts it.
+    - draw: Returns the figure.
     """
     from dpverify.report.plots import save
 
@@ -156,10 +147,7 @@ def write_figure(option: str, path: Path, draw: Callable[[], Figure]) -> bool:
 def check_files(plot: Path | None, table: Path | None) -> None:
     """Check, before the work for them, that `--plot` and `--csv` can be written, and are two files.
 
-    Raises
-    ------
-    ValueError
-        If one of them cannot be written there, or both are the same.
+    Raises ValueError if one of them cannot be written there, or both are the same.
     """
     if plot is not None:
         from dpverify.report.plots import check_path
@@ -192,10 +180,7 @@ def write_rows(table: Path | None, result: Shown) -> bool:
 def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
     """Write a result's figure and its rows, where they are asked for; a sentence says which one does not work.
 
-    Raises
-    ------
-    typer.Exit
-        With status 2, if one of them cannot be written.
+    Raises typer.Exit: With status 2, if one of them cannot be written.
     """
     written = write_rows(table, result)
     if plot is not None:
@@ -213,19 +198,11 @@ def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
 def write_certified(file: Path | None, made: Callable[[], dict[str, Any]], epsilon: float) -> None:
     """Write the certificate of a result that was printed, if a file is given; a sentence says if there is none.
 
-    Parameters
-    ----------
-    file : Path or None
-        Where, once `check_certified` has found that it can be written.
-    made : callable
-        Returns the certificate.
-    epsilon : float
-        What was printed: if the certificate shows more, that is said.
+    - file: Where, once `check_certified` has found that it can be written.
+    - made: Returns the certificate.
+    - epsilon: What was printed: if the certificate shows more, that is said.
 
-    Raises
-    ------
-    typer.Exit
-        With status 2, if there is no certificate, or it cannot be written.
+    Raises typer.Exit: With status 2, if there is no certificate, or it cannot be written.
     """
     if file is None:
         return

@@ -20,12 +20,8 @@ _PATIENCE = 1.0
 def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
     """Show a bar with the time that is left while something runs, and nothing where standard error is no terminal.
 
-    Parameters
-    ----------
-    what : str
-        What is counted, such as `plans`.
-    patience : float
-        Seconds before the bar appears.
+    - what: What is counted, such as `plans`.
+    - patience: Seconds before the bar appears.
     """
     screen = console(stderr=True)
     if not screen.is_interactive:

@@ -10,6 +10,7 @@ with zeros to whole bytes. What one message is depends on the query's kind:
   0 for -1;
 - `buckets`: the bucket;
 - `vector`: the coordinate, among all, and the value;
+- `unary`: the coordinate, and 0 for + or 1 for -;
 - `bloom`: the cohort, and the bits of the filter. All reports are in one file, that of instance 0.
 
 Everything in the head but the numbers of users and messages and the batch's name follows from the manifest, and what is
@@ -59,6 +60,8 @@ def message_fields(query: Mapping[str, Any]) -> list[int]:
         return [query["buckets"] - 1]
     if kind == "vector":
         return [sum(query["blocks"]) - 1, query["levels"]]
+    if kind == "unary":
+        return [query["coordinates"] - 1, 1]
     return [query["cohorts"] - 1] + [1] * query["bits"]
 
 
@@ -77,6 +80,8 @@ def check_name(name: str) -> None:
 
 def per_user(query: Mapping[str, Any]) -> tuple[int, int]:
     """Return the least and the largest number of messages of one user to one instance."""
+    if query["kind"] == "unary":
+        return 0, int(query["messages"])
     if query["kind"] in ("counts", "buckets"):
         return 0, sum(largest(query)) // int(query["instances"])
     each = len(query["blocks"]) if query["kind"] == "vector" else 1

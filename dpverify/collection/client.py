@@ -12,6 +12,7 @@ import copy
 import hashlib
 import json
 import math
+import operator
 import re
 import secrets
 import struct
@@ -20,10 +21,8 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = [
-    "Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest", "read_manifest",
-    "signs",
-]  # fmt: skip
+__all__ = ["Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest",
+           "read_manifest", "signs", "turned"]  # fmt: skip
 
 FORMAT, VERSION = "dpverify manifest", 1
 _WORD = 16
@@ -33,6 +32,7 @@ _DIGITS = 40
 _DECIMALS: int = 10**_DIGITS
 _SCALE = float(1 << (8 * _WORD))
 _TURN, _REACH = 32, 30  # binary digits of a turn of a wave, and of a coordinate's steps
+_FINE, _TURNED = 26, 46  # of a vector's coordinate, and of what multiplies a rotated one
 
 
 class Refused(ValueError):
@@ -62,23 +62,24 @@ def largest(query: Mapping[str, Any]) -> list[int]:
         "counts": [1 + noise + flood] + [noise + flood] * ("flood" in query["tables"]),
         "buckets": [1 + noise] * query.get("buckets", 0),
         "vector": [most for size in query.get("blocks", ()) for most in (size - 1, query["levels"])],
+        "unary": [query.get("most", 0) + noise] * 2 * query.get("coordinates", 0),
     }
     return fields[query["kind"]] * int(query["instances"])
 
 
 def draws(query: Mapping[str, Any]) -> int:
-    """Return how many draws an upload takes, of 16 bytes of entropy each, whatever is drawn."""
-    kind, tables = query["kind"], query["tables"]
-    if kind == "bloom":
-        return 1 + 2 * int(query["bits"])
+    """Return how many draws an upload takes, of 16 bytes of entropy each; one of a vector in 10^15 takes more."""
+    tables = query["tables"]
     each: dict[str, int] = {
+        "bloom": 1 + 2 * query.get("bits", 0),
         "report": 1,
         "counts": 1 + 2 * ("flood" in tables) + ("drop" in tables),
         "buckets": query.get("buckets", 0),
         "vector": 4 * len(query.get("blocks", ())),
+        "unary": 3 * query.get("coordinates", 0),
     }
     several = "points" in query and query["points"]["classes"] > 1
-    return (each[kind] + several) * int(query["instances"])
+    return (each[query["kind"]] + several) * (1 if query["kind"] == "bloom" else int(query["instances"]))
 
 
 def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
@@ -96,12 +97,8 @@ def head(major: int, value: int) -> bytes:
 
 
 class _Table:
-    """Thresholds side by side in one integer, so that one subtraction compares all of them.
-
-    Each has a lane of 17 bytes, whose first bit is spare, to be borrowed from. In front is the threshold 0, from which
-    nothing is borrowed: so no integer here is shorter for some words than for others.
-    """
-
+    # Thresholds side by side in one integer, each in a lane of 17 bytes, whose first bit is spare, to be borrowed from.
+    # In front is the threshold 0, from which nothing is borrowed: so no integer is shorter for some words than others.
     def __init__(self, thresholds: Sequence[str]) -> None:
         self._lanes = 1 + len(thresholds)
         self._spare = int.from_bytes((b"\x80" + bytes(_WORD)) * self._lanes, "big")
@@ -114,27 +111,29 @@ class _Table:
         return ((self._kept + repeated) & self._spare).bit_count() - 1
 
 
+def _words(drawn: bytes, more: bool) -> Iterator[bytes]:
+    while drawn or more:
+        for at in range(0, len(drawn), _WORD):
+            yield drawn[at : at + _WORD]
+        drawn = secrets.token_bytes(_WORD) if more else b""
+    raise Refused("entropy must be such that its noise is within the limit.")
+
+
 def _uniform(word: bytes, choices: int) -> int:
     return (int.from_bytes(word, "big") * choices) >> (8 * _WORD)
 
 
 class Client:
-    """One user's client: each query once, by what a manifest says.
+    """One user's client: each query once, by what a manifest says; Refused for another one, or a memory that is none.
 
     Parameters
     ----------
     manifest : bytes
-        The manifest, as it was published.
+        As it was published.
     hash : str
-        Its SHA-256 in hexadecimal digits, from a source that the application trusts: whoever can change the manifest
-        can turn the noise off.
+        Its SHA-256 in hexadecimal digits, from where the application trusts: who changes it turns the noise off.
     memory : dict, optional
         What an earlier client of this user and manifest had as `memory`: a client that forgets answers queries again.
-
-    Raises
-    ------
-    Refused
-        For another manifest, or a memory that is none.
     """
 
     def __init__(self, manifest: bytes, hash: str, memory: Mapping[str, Any] | None = None) -> None:
@@ -142,16 +141,10 @@ class Client:
         self._lock = threading.Lock()
         self._queries = {query["name"]: query for query in content["queries"]}
         self._forms = {
-            query["name"]: (
-                *header(hash, number, fields := largest(query)),
-                [1 << most.bit_length() for most in fields],
-            )
+            query["name"]: (*header(hash, number, largest(query)), [1 << most.bit_length() for most in largest(query)])
             for number, query in enumerate(content["queries"])
         }
-        self._tables = {
-            name: {key: _Table(table) for key, table in query["tables"].items()}
-            for name, query in self._queries.items()
-        }
+        self._tables = {name: {key: _Table(a) for key, a in q["tables"].items()} for name, q in self._queries.items()}
         self._sent, self._cohorts, self._values = self._remembered(memory or {})
 
     def another(self, memory: Mapping[str, Any] | None = None) -> Client:
@@ -173,17 +166,14 @@ class Client:
 
     @property
     def memory(self) -> dict[str, Any]:
-        """What must outlive the process, as JSON: **private**, as values of strings are in it. Keep it before sending.
-
-        How often each query was answered; of each query of strings the cohort, and each value with its kept bits and
-        its reports.
-        """
+        """What must outlive the process, as JSON: **private**, as values of strings are in it. Keep it, then send."""
         with self._lock:
-            values = {name: [list(row) for row in rows] for name, rows in self._values.items()}
-            return {"sent": dict(self._sent), "cohorts": dict(self._cohorts), "values": values}
+            return copy.deepcopy({"sent": self._sent, "cohorts": self._cohorts, "values": self._values})
 
     def upload(self, name: str, value: Any, *, entropy: bytes | None = None) -> bytes:
-        """Return the upload that answers a query.
+        """Return the upload that answers a query, of the same length for every value.
+
+        Refused for an unknown query, a value that it does not take, or if it was answered as often as is accounted for.
 
         Parameters
         ----------
@@ -192,21 +182,11 @@ class Client:
         value : object
             A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
             a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
-            to 40 digits as text. For a query that asks for levels it is one from 1 on; where it asks for buckets one
-            from 0 on; where it asks for strings, and for RAPPOR, a string; where it asks for a density a list of
-            coordinates, or [a class from 0 on, such a list].
+            to 40 digits as text. Where a query asks for levels it is one from 1 on, and for buckets one from 0 on; for
+            strings, and RAPPOR, a string; for a density a list of coordinates, or [a class from 0 on, such a list]; for
+            a vector a list of coordinates, of norm at most 1.
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
-
-        Returns
-        -------
-        bytes
-            Of the same length for every value.
-
-        Raises
-        ------
-        Refused
-            For an unknown query, a value that it does not take, or one that was answered as often as is accounted for.
         """
         if name not in self._queries:
             raise Refused("name must be that of a query of the manifest.")
@@ -216,7 +196,7 @@ class Client:
             drawn = secrets.token_bytes(size) if entropy is None else entropy
             if len(drawn) != size:
                 raise Refused(f"entropy must have {size} bytes.")
-            words = iter([drawn[at : at + _WORD] for at in range(0, size, _WORD)])
+            words = _words(drawn, entropy is None)
             if query["kind"] == "bloom":
                 found = self._bloom(name, query, answer, words)
             else:
@@ -225,9 +205,8 @@ class Client:
                 self._sent[name] = 1
                 if "points" in query:
                     answer = _among(query, answer, words)
-                found = [
-                    field for one in answer for field in _STEPS[query["kind"]](query, self._tables[name], one, words)
-                ]
+                step, tables = _STEPS[query["kind"]], self._tables[name]
+                found = [field for one in answer for field in step(query, tables, one, words)]
         begin, length, guards = self._forms[name]
         # A one in front of every field, and of all: numbers of the same length take the same time to be written.
         digits = "".join([format(field + guard, "b")[1:] for field, guard in zip(found, guards, strict=True)])
@@ -262,7 +241,7 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if kind == "bloom":
         return _text(value)
     if "asks" in query:
-        return signs(query, value) if "points" in query else encoded(query, value)
+        return {"vector": turned, "density": signs}.get(query["asks"], encoded)(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
@@ -283,9 +262,8 @@ def _text(value: Any) -> str:
 
 def cell(query: Mapping[str, Any], value: Any) -> int:
     """Return in which cell a query of strings counts a string: each query hashes in its own way."""
-    person = b"dpverify strings"
-    salt = hashlib.blake2b(query["name"].encode(), person=person).digest()[:16]
-    digest = hashlib.blake2b(_text(value).encode(), salt=salt, person=person).digest()
+    salt = hashlib.blake2b(query["name"].encode(), person=b"dpverify strings").digest()[:16]
+    digest = hashlib.blake2b(_text(value).encode(), salt=salt, person=b"dpverify strings").digest()
     return int.from_bytes(digest[:8], "little") % int(query["instances"])
 
 
@@ -303,18 +281,20 @@ def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]
 
 
+def _numbers(value: Any, size: int, limit: float) -> bool:
+    sized = isinstance(value, (list, tuple)) and len(value) == size
+    return sized and all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < limit for x in value)
+
+
 def signs(query: Mapping[str, Any], value: Any) -> tuple[int, list[int]]:
     """Return the class of an answer to a density, and of each wave whether it is positive at the point."""
     of, classes, limit = query["points"], query["points"]["classes"], 2.0 ** (_REACH - query["points"]["shift"])
     pair = [0, value] if classes == 1 else value
     label, point = pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (-1, ())
-    sized = isinstance(point, (list, tuple)) and len(point) == of["dimension"]
-    known = sized and isinstance(label, int) and 0 <= label < classes
-    if not known or not all(isinstance(x, (int, float)) and not isinstance(x, bool) and abs(x) < limit for x in point):
-        held = f"a point of {of['dimension']} numbers below 2^{_REACH - of['shift']} in size"
-        raise Refused(
-            f"value must be {held}." if classes == 1 else f"value must be a class below {classes} and {held}."
-        )
+    if not isinstance(label, int) or not 0 <= label < classes or not _numbers(point, of["dimension"], limit):
+        held = "" if classes == 1 else f"a class below {classes} and "
+        below = f"{of['dimension']} numbers below 2^{_REACH - of['shift']} in size"
+        raise Refused(f"value must be {held}a point of {below}.")
     # By a power of two: nothing is rounded but downwards. A turn more, so that all numbers of steps are as long.
     steps = [math.floor(float(x) * 2.0 ** of["shift"]) % (1 << _TURN) + (1 << _TURN) for x in point] + [1]
     waves = struct.iter_unpack(f">{len(steps)}i", bytes.fromhex(of["waves"]))
@@ -330,16 +310,27 @@ def _among(query: Mapping[str, Any], answer: tuple[int, list[int]], words: Itera
             yield other & (next(words)[0] >> 7) | (1 - other) & bit if classes > 1 else bit
 
 
+def turned(query: Mapping[str, Any], value: Any) -> list[list[int]]:
+    """Return one answer: a vector's coordinates in steps, rotated and clipped; Refused if it is longer than 1."""
+    size = len(query["signs"])
+    steps = [math.floor(x * 2.0**_FINE + 0.5) for x in value] if _numbers(value, size, 2.0) else []
+    if not steps or sum([x * x for x in steps]) > ((1 << _FINE) + (1 << _FINE - 10)) ** 2:
+        raise Refused(f"value must be a list of {size} numbers whose squares add up to 1 at most.")
+    found = [x * (1 - 2 * int(sign)) for x, sign in zip(steps, query["signs"], strict=True)]
+    found += [0] * (query["coordinates"] - size)
+    for _ in range(query["coordinates"].bit_length() - 1):
+        even, odd = found[::2], found[1::2]
+        found = [*map(operator.add, even, odd), *map(operator.sub, even, odd)]
+    return [[min(max(x, -query["limit"]), query["limit"]) for x in found]]
+
+
 def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:
     """Return coordinates times 2^128, rounded down: exactly what they are, for floats of at least 2^-75."""
-    dimension = sum(query["blocks"])
-    if isinstance(answer, (list, tuple)) and len(answer) == dimension:
-        found = [_fixed(coordinate) for coordinate in answer]
-        if None not in found:
-            return [each for each in found if each is not None]
-    raise Refused(
-        f"each answer must be a list of {dimension} numbers in [0, 1], as floats or as decimals of 40 digits."
-    )
+    size = sum(query["blocks"])
+    found = [_fixed(each) for each in answer] if isinstance(answer, (list, tuple)) and len(answer) == size else [None]
+    if None not in found:
+        return [each for each in found if each is not None]
+    raise Refused(f"each answer must be a list of {size} numbers in [0, 1], as floats or as decimals of 40 digits.")
 
 
 def _fixed(number: Any) -> int | None:
@@ -351,9 +342,9 @@ def _fixed(number: Any) -> int | None:
     return None
 
 
-def _report(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
-    choices = int(query["choices"])
-    return [(choices + answer + tables["shift"].draw(next(words))) % choices]  # Python divides 0 another way
+def _report(query: Any, tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
+    choices = query["choices"]  # Python divides 0 another way
+    return [(choices + answer + tables["shift"].draw(next(words))) % choices]
 
 
 def _counts(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
@@ -372,9 +363,7 @@ def _buckets(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int
     return [(bucket != answer) + tables["noise"].draw(next(words)) for bucket in range(query["buckets"])]
 
 
-def _vector(
-    query: Mapping[str, Any], tables: Mapping[str, _Table], answer: list[int], words: Iterator[bytes]
-) -> list[int]:
+def _vector(query: Any, tables: Mapping[str, _Table], answer: list[int], words: Iterator[bytes]) -> list[int]:
     found, begin, levels = list[int](), 0, int(query["levels"])
     for size in query["blocks"]:
         chosen = _uniform(next(words), size)
@@ -384,6 +373,17 @@ def _vector(
         found += [chosen, replaced * other + (1 - replaced) * level]
         begin += size
     return found
+
+
+def _unary(query: Any, tables: Mapping[str, _Table], answer: list[int], words: Iterator[bytes]) -> list[int]:
+    found, factor = list[int](), int(query["factor"])
+    for place in answer:
+        level, rest = divmod((place + (1 << _TURNED)) * factor, 1 << _TURNED)
+        level += (int.from_bytes(next(words), "big") >> (8 * _WORD - _TURNED) < rest) - factor
+        found += [max(level, 0), max(-level, 0)]
+    while sum(noise := [tables["noise"].draw(next(words)) for _ in found]) > query["noise"]:
+        pass
+    return [own + other for own, other in zip(found, noise, strict=True)]
 
 
 def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
@@ -397,4 +397,4 @@ def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
     return [filled >> bit & 1 for bit in range(query["bits"])]
 
 
-_STEPS: dict[str, Any] = {"report": _report, "counts": _counts, "buckets": _buckets, "vector": _vector}
+_STEPS: dict[str, Any] = {"report": _report, "counts": _counts, "buckets": _buckets, "vector": _vector, "unary": _unary}

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 from dpverify.changes import Full
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.manifest import SHARE, Manifest, manifest
-from dpverify.collection.query import BITSUMS, Asked, Query
+from dpverify.collection.query import Asked, Query
 from dpverify.collection.recipes import cut_draws
 from dpverify.digits import counted, typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, Number, ThreatModel, exact_number
@@ -106,7 +106,7 @@ class DesignedQuery(Plain):
     parameters : dict
         Its parameters by argument name.
     rmse : float
-        Exact root mean squared error of one sum, in users, if all take part.
+        Exact root mean squared error of one sum, in users, if all take part; of a vector's, as a norm, at most.
     relative_error : float
         That of the answer: of all users, or of a mean's range.
     upload : float
@@ -289,7 +289,7 @@ def design(
     chosen = [query.chosen(users, _error(query, users, level)) for query in asked]
     level, met = _kept(asked, chosen, limits, users, trusted, others)
     rows = [
-        _designed(query, name, BITSUMS[name](users, _error(query, users, level)))
+        _designed(query, name, query.protocol(name, users, _error(query, users, level)))
         for query, name in zip(asked, chosen, strict=True)
     ]
     return Design(users, trusted, met, tuple(rows), others)
@@ -311,18 +311,19 @@ def _kept(
     """Return the least level at which these bitsums keep all budgets, and what is then spent of each."""
     # Clients that draw unbounded noise cost something of delta: the manifest has room for it.
     left = 1 if set(chosen) == {"rr"} else 1 - SHARE
+    joint = any(query.vector is not None for query in asked)
 
     @functools.cache
-    def spent(level: float, limit: Limit) -> float:
+    def spent(level: float, limit: Limit, guess: bool = False) -> float:
         delta = float(limit.budget.delta * left)
         days = [
-            Day(BITSUMS[name](users, _error(query, users, level)), query.changed * limit.days, honest)
+            Day(query.protocol(name, users, _error(query, users, level)), query.changed * limit.days, honest)
             for query, name in zip(asked, chosen, strict=True)
         ]
         days += [each.within(limit.days) for each in beside]
         with within_limits("this design"):
             schedule = Schedule(days, threat_model=ThreatModel.COMMUNICATION)
-            return schedule.curve(delta, _WIDTH, quick=True).epsilon(delta).upper
+            return schedule.curve(delta, _WIDTH, quick=True, guess=guess).epsilon(delta).upper
 
     for limit in limits if beside else ():
         if not alone(beside, limit.days, limit.budget.delta, _WIDTH).lower < limit.budget.epsilon:
@@ -336,13 +337,15 @@ def _kept(
         start = max(level, _guess(asked, limit, users))
 
         def at(times: float, start: float = start, limit: Limit = limit) -> float:
-            return spent(times * start, limit)
+            return spent(times * start, limit, joint)
 
         # A level has no size of its own, with weights and numbers of users of any size: its ratio to a guess has one.
         found = smallest_at_level(at, limit.budget.epsilon, 1.0, _LARGEST, _TOLERANCE)
         if found is None:
             raise InfeasibleBudgetError(f"the budget {limit.budget} for {limit.days} days cannot be met by any noise.")
         level, binding = found * start, limit
+        while joint and spent(level, limit) > limit.budget.epsilon:  # a guess is some per mille below the proof
+            level *= spent(level, limit) / limit.budget.epsilon * (1.0 + _TOLERANCE)
     met = []
     for limit in limits:
         guarantee = upper_bound(
@@ -386,12 +389,12 @@ def _guess(queries: Sequence[Query], limit: Limit, users: int) -> float:
     log, epsilon = -2.0 * math.log(limit.budget.delta), limit.budget.epsilon
     # epsilon is about mu^2 / 2 + mu sqrt(log), for means that are mu standard deviations apart.
     apart = 2.0 * epsilon / (math.sqrt(log + 2.0 * epsilon) + math.sqrt(log))
-    changes = sum(query.changed / _error(query, users, 1.0) ** 2 for query in queries)
+    changes = sum(query.spent / _error(query, users, 1.0) ** 2 for query in queries)
     return math.sqrt(limit.days * changes) / apart
 
 
 def _designed(query: Query, bitsum: str, protocol: Any) -> DesignedQuery:
     claims: Any = mechanism_claims_of(protocol)
-    rmse = claims.rmse(protocol)
+    rmse = query.rmse(protocol)
     relative = rmse * query.relative(protocol.users)
     return DesignedQuery(query, bitsum, protocol, claims.parameters(protocol), rmse, relative, query.upload(protocol))

@@ -24,7 +24,7 @@ from dpverify.claims.registry import claims_named, mechanism_claims_of
 from dpverify.collection.client import largest
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.query import Asked
-from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of
+from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of, unary_recipe
 from dpverify.collection.tables import BITS
 from dpverify.digits import counted, rounded_up
 from dpverify.files import replaced
@@ -119,8 +119,9 @@ def manifest(
     Parameters
     ----------
     queries : sequence of Asked, (name, protocol), (name, protocol, instances) or (name, protocol, instances, honest)
-        Each name once. Protocols: rr, nb, poisson, 3nb, pure, histograms and selections, vector sums with strata, and
-        among themselves local-rr, labels and RAPPOR. Instances and honest users are those of `dpverify.account`.
+        Each name once. Protocols: rr, nb, poisson, 3nb, pure, histograms and selections, vector sums with strata, sums
+        of vectors (an `Asked` with signs), and among themselves local-rr, labels and RAPPOR. Instances and honest users
+        are those of `dpverify.account`.
     delta : int, float, str, Decimal or Fraction; or a dict from numbers of days to these
         In [0, 1): of everything together, what clients cost included; 0 where they cost nothing. A decimal is taken as
         it is, another number as its float prints. For several numbers of days, such as `{1: "1e-8", 365: "1e-8"}`, all
@@ -154,7 +155,7 @@ def manifest(
     adversary = Schedule([each.day() for each in asked]).threat_model
     weights = [each.touched * randomizers(each.protocol, each.honest, adversary) for each in asked]
     cuts = sum(weight * cut_draws(each.protocol) for weight, each in zip(weights, asked, strict=True))
-    recipes = None if cuts else [recipe_of(each.protocol, Fraction(0)) for each in asked]
+    recipes = None if cuts else [_recipe(each, Fraction(0)) for each in asked]
     free = recipes is not None and not any(recipe.charge for recipe in recipes)
     by_days = delta if isinstance(delta, Mapping) else {1: delta}
     if not by_days:
@@ -167,7 +168,7 @@ def manifest(
     if recipes is None:
         # All cut tails may cost what is left of delta, and rounding next to nothing beside them.
         tail = min(period.left / (period.limit + period.factor) / period.days for period in periods)
-        recipes = [recipe_of(each.protocol, tail / cuts * Fraction(99, 100)) for each in asked]
+        recipes = [_recipe(each, tail / cuts * Fraction(99, 100)) for each in asked]
     charged = sum((weight * made.charge for weight, made in zip(weights, recipes, strict=True)), Fraction(0))
     guarantees = [period.guarantee(charged, adversary) for period in periods]
     for guarantee in guarantees:
@@ -249,6 +250,10 @@ def _epsilon(days: list[Day], delta: Fraction) -> Decimal:
     return Decimal(rounded_up(found, _DIGITS))
 
 
+def _recipe(asked: Asked, tail: Fraction) -> Recipe:
+    return recipe_of(asked.protocol, tail) if asked.turned is None else unary_recipe(asked.turned, tail)
+
+
 def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
     return {
         "name": asked.name,
@@ -257,6 +262,7 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
         "honest": asked.honest,
         **({} if asked.asks == "bits" else {"asks": asked.asks}),
         **({} if asked.points is None else {"points": asked.points.settings}),
+        **({} if asked.signs is None else {"signs": asked.signs}),
         "kind": recipe.kind,
         **recipe.settings,
         "tables": {key: table.to_list() for key, table in recipe.tables.items()},
@@ -264,13 +270,13 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
 
 
 def _dap_task(query: dict[str, Any]) -> dict[str, Any]:
-    if query["kind"] not in ("counts", "buckets") and not query["protocol"] == "rr":
+    if query["kind"] not in ("counts", "buckets", "unary") and not query["protocol"] == "rr":
         raise ValueError(f"protocol={query['protocol']!r} must be one whose view is the sums of what users upload.")
     fields = largest(query)
     bits = max(fields).bit_length()
     chunk = max(1, math.isqrt(len(fields) * bits))  # the length of a proof is least near the root, by the VDAF draft
     vdaf = {"type": "Prio3SumVec", "length": len(fields), "max_measurement": max(fields), "bits": bits}
-    users = query["parameters"].get("users") or query["parameters"]["bitsum"]["parameters"]["users"]
+    users = mechanism_claims_of(protocol_in(query)).users(protocol_in(query))
     return {"name": query["name"], "min_batch_size": users, "vdaf": {**vdaf, "chunk_length": chunk}}
 
 
@@ -305,7 +311,9 @@ def asked_in(query: dict[str, Any]) -> Asked:
     """Return a query of a manifest as it was asked."""
     points = Signs.of(query["points"]) if "points" in query else None
     asks = query.get("asks", "bits")
-    return Asked(query["name"], protocol_in(query), query["instances"], query["honest"], asks, points)
+    return Asked(
+        query["name"], protocol_in(query), query["instances"], query["honest"], asks, points, query.get("signs")
+    )
 
 
 def recomputed(plan: Manifest) -> Manifest:

@@ -14,6 +14,7 @@ import numpy as np
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.densities.signs import SECOND_MOMENT, Signs
+from dpverify.collection.rotations.turned import MOST_DIMENSION, ROUNDED_SHARE, Turned, planned, signs_of
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import randomized_response
 from dpverify.guarantee import InfeasibleBudgetError, Number, exact_number
@@ -21,6 +22,7 @@ from dpverify.planning.schedules.day import Day
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["BITSUMS", "ONE_OF", "Asked", "Query"]
@@ -38,7 +40,7 @@ BITSUMS: dict[str, Callable[[int, float], Any]] = {
     "poisson": lambda users, error: Poisson(users, error * error),
 }
 """The protocol whose root mean squared error is given, for those that have one parameter."""
-_LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2, "density": 1}
+_LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2, "density": 1, "vector": 1}
 """What a query may ask, and how much of it at least."""
 ONE_OF = ("buckets", "strings")
 """Of these an answer is in one sum, and a change moves two."""
@@ -58,13 +60,15 @@ class Asked:
         At least 1.
     honest : number, optional
         As for `dpverify.account`; kept as their number.
-    asks : {"bits", "levels", "buckets", "strings", "density"}
+    asks : {"bits", "levels", "buckets", "strings", "density", "vector"}
         Whether an answer is an input for each instance; one of `instances + 1` levels, of each of which but the lowest
         it is counted whether it is reached; one of `instances` buckets, of each of which it is counted whether it is
-        the answer; a string, which is hashed into one of `instances` cells; or a point. All but bits are for protocols
-        of bits, and densities for rr and poisson.
+        the answer; a string, which is hashed into one of `instances` cells; a point; or a vector of norm at most 1. All
+        but bits and vectors are for protocols of bits, densities for rr and poisson, and a vector for `UnaryVectorSum`.
     points : Signs, optional
         How a point becomes `instances` bits.
+    signs : str, optional
+        Of a vector's coordinates, public, 0 and 1: see `dpverify.collection.rotations.turned.Turned`.
 
     Raises
     ------
@@ -78,11 +82,18 @@ class Asked:
     honest: Any = None
     asks: str = "bits"
     points: Signs | None = None
+    signs: str | None = None
 
     def __post_init__(self) -> None:
         _check_name(self.name)
         check_choice("asks", self.asks, _LEAST)
-        if self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
+        given = {self.asks == "vector", isinstance(self.protocol, UnaryVectorSum), self.signs is not None}
+        if len(given) > 1:
+            raise ValueError(f"protocol={self.protocol!r} must be a UnaryVectorSum, with signs, for a vector alone.")
+        if self.signs is not None:
+            check_integer("instances", self.instances, low=1, high=1)
+            Turned(self.signs, self.protocol)
+        elif self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
         check_integer("instances", self.instances, low=2 if self.asks in ONE_OF else 1)
         if (self.asks == "density") is (self.points is None):
@@ -101,6 +112,11 @@ class Asked:
         more than one full change (`dpverify.changes`).
         """
         return _changed(self.asks, self.instances) if self.points is None else self.points.features
+
+    @property
+    def turned(self) -> Turned | None:
+        """How a vector becomes integers, where one is asked for."""
+        return None if self.signs is None else Turned(self.signs, self.protocol)
 
     @property
     def touched(self) -> int:
@@ -143,6 +159,9 @@ class Query:
         A point of some dimension: its density, of the Gaussian kernel exp(-|x - y|^2 / bandwidth^2), by the signs of so
         many public random waves. Its error is that of noise, relative to the kernel's largest value; that of the waves,
         1.12 over their root at most, comes on top and costs no privacy.
+    vector : int, optional
+        A vector of so many coordinates, at most 65,536, and of norm at most 1: the sum of all users', and so their
+        mean. Its error is that of the mean, as a norm: of noise and of rounding, which a client does at random.
     dimension : int, optional
         Of the points.
     bandwidth : number, optional
@@ -150,16 +169,17 @@ class Query:
     classes : int
         Of a density: each user's point has one of so many labels, as private as the point, and each class a density.
     seed : int
-        Of the waves, with the name: public.
+        Of the waves, or of a vector's rotation, with the name: public.
     weight : number
         A query of twice the weight shall have half of the relative error.
     bitsum : {"rr", "poisson"}, optional
-        The protocol of each sum; when omitted that of which a user uploads fewer bits.
+        The protocol of each sum; when omitted that of which a user uploads fewer bits. Of a vector "poisson".
 
     Raises
     ------
     TypeError, ValueError
-        If not exactly one of bits, levels, buckets, strings and density is given, or an argument is out of range.
+        If not exactly one of bits, levels, buckets, strings, density and vector is given, or an argument is out of its
+        range.
 
     Examples
     --------
@@ -174,6 +194,7 @@ class Query:
     buckets: int | None = None
     strings: int | None = None
     density: int | None = None
+    vector: int | None = None
     dimension: int | None = None
     bandwidth: Number | None = None
     classes: int = 1
@@ -188,24 +209,31 @@ class Query:
             raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")
         check_integer(asked[0], getattr(self, asked[0]), low=_LEAST[asked[0]])
         given = {self.dimension is None, self.bandwidth is None, self.density is None}
-        if len(given) > 1 or (self.density is None and (self.classes, self.seed) != (1, 0)):
+        if len(given) > 1 or (self.density is None and self.classes != 1):
             raise ValueError(f"the query {self.name!r} must have dimension and bandwidth with density, and only then.")
+        if self.density is None and self.vector is None and self.seed != 0:
+            raise ValueError(f"seed={self.seed!r} must be omitted but for densities and vectors.")
+        check_integer("seed", self.seed, low=0)
+        if self.vector is not None:
+            check_integer("vector", self.vector, low=1, high=MOST_DIMENSION)
         if self.density is not None:
-            check_integer("seed", self.seed, low=0)
             Signs.sample(1, self.dimension or 0, self.bandwidth or 0, self.classes, np.random.default_rng(0))
         if not exact_number("weight", self.weight) > 0:
             raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
         if self.bitsum is not None:
-            object.__setattr__(self, "bitsum", check_choice("bitsum", self.bitsum, BITSUMS))
+            known = BITSUMS if self.vector is None else ("poisson",)
+            object.__setattr__(self, "bitsum", check_choice("bitsum", self.bitsum, known))
 
     @property
     def kind(self) -> str:
-        """Which of `bits`, `levels`, `buckets`, `strings` and `density` it is."""
+        """Which of `bits`, `levels`, `buckets`, `strings`, `density` and `vector` it is."""
         return next(kind for kind in _LEAST if getattr(self, kind) is not None)
 
     @property
     def sums(self) -> int:
-        """How many sums it is."""
+        """How many sums it is; a vector is one."""
+        if self.vector is not None:
+            return 1
         size: int = getattr(self, self.kind)
         return size - 1 if self.kind == "levels" else size * self.classes
 
@@ -216,16 +244,17 @@ class Query:
 
     def asked(self, protocol: Any, honest: int | None) -> Asked:
         """Return it as clients answer it, with the protocol of each of its sums."""
-        points = None
+        points, public = None, np.random.default_rng([self.seed, *self.name.encode()])
+        if self.vector is not None:
+            return Asked(self.name, protocol, 1, honest, self.kind, None, signs_of(self.vector, public))
         if self.density is not None and self.dimension is not None and self.bandwidth is not None:
-            public = np.random.default_rng([self.seed, *self.name.encode()])
             points = Signs.sample(self.density, self.dimension, self.bandwidth, self.classes, public)
         return Asked(self.name, protocol, self.sums, honest, self.kind, points)
 
     def relative(self, users: int) -> float:
         """Return the root mean squared error, relative to all users (a mean's to its range), per user of a sum's.
 
-        Of a density that of its noise, relative to the kernel's largest value, 1.
+        Of a density that of its noise, relative to the kernel's largest value, 1. Of a mean of vectors, as a norm.
         """
         if self.density is not None:  # each sum counts twice, times g over users and waves
             return 2.0 * math.sqrt(SECOND_MOMENT / self.density) / users
@@ -234,11 +263,30 @@ class Query:
 
     def chosen(self, users: int, error: float) -> str:
         """Return the name of the bitsum, where a sum may have this root mean squared error in users."""
-        return self.bitsum or min(BITSUMS, key=lambda name: self.upload(BITSUMS[name](users, error)))
+        known = self.bitsum or ("poisson" if self.vector is not None else None)
+        return known or min(BITSUMS, key=lambda name: self.upload(BITSUMS[name](users, error)))
+
+    def protocol(self, bitsum: str, users: int, error: float) -> Any:
+        """Return the protocol of each of its sums, by that bitsum, with this root mean squared error in users."""
+        return BITSUMS[bitsum](users, error) if self.vector is None else planned(users, self.vector, error)
+
+    def rmse(self, protocol: Any) -> float:
+        """Return the root mean squared error of a sum in users; of a vector's, as a norm, at most."""
+        claims: Any = mechanism_claims_of(protocol)
+        return float(claims.rmse(protocol)) if self.vector is None else Turned("0" * self.vector, protocol).rmse
+
+    @property
+    def spent(self) -> float:
+        """About how many full changes of a sum with its error a change of the answer is like: of what it spends."""
+        # A vector moves by 2, and the error in each of its directions is its share.
+        return float(self.changed) if self.vector is None else 4.0 * self.vector / (1.0 - ROUNDED_SHARE)
 
     def upload(self, protocol: Any) -> float:
         """Return how many bits a user uploads a day, at most on average: a bit a sum, or each message's place."""
         claims: Any = mechanism_claims_of(protocol)
+        if self.vector is not None:
+            size, noise = protocol.dimension, protocol.noise.noise_mean / protocol.users
+            return float(size * (protocol.scale / math.sqrt(size) + 2.0 * noise) * size.bit_length())
         if claims.messages_range(protocol) == (1, 1):
             return float(self.sums)
         ones = 1.0 / self.sums if self.kind in ONE_OF else 1.0

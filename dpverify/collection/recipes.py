@@ -1,7 +1,8 @@
 """What a client does for one instance of a protocol: a kind of steps that clients know, its settings and its tables.
 
-Five kinds are enough: a `report` among choices, `counts` of messages, counts in `buckets`, a `vector` of which some
-coordinates are reported, and the filter of a string, `bloom`. docs/collection.md lists their steps.
+Six kinds are enough: a `report` among choices, `counts` of messages, counts in `buckets`, a `vector` of which some
+coordinates are reported, `unary` counts of a rotated one's integers, and the filter of a string, `bloom`.
+docs/collection.md lists their steps.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 from flint import arb, ctx
 
+from dpverify.collection.rotations.turned import Turned
 from dpverify.collection.tables import Table, coin, negative_binomial, others, poisson, uniform_charge
 from dpverify.guarantee import ThreatModel
 from protocols.bitsum import (
@@ -28,10 +30,11 @@ from protocols.histogram import BucketSums, Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.response import Rappor
 from protocols.selection import Selection
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer
 from protocols.vector_sum import VectorSum
 
-__all__ = ["Recipe", "cut_draws", "randomizers", "recipe_of"]
+__all__ = ["Recipe", "cut_draws", "randomizers", "recipe_of", "unary_recipe"]
 
 _PRECISION = 512
 
@@ -64,6 +67,8 @@ def cut_draws(protocol: Any) -> int:
         return 2  # of the two buckets that she moves between: the others' messages are the same whatever she holds
     if isinstance(protocol, (ThreeNB, Pure)):
         return 3
+    if isinstance(protocol, UnaryVectorSum):
+        return 2 * protocol.dimension + 1  # of all counts, and of all of them together
     return int(isinstance(protocol, SingleNoise))
 
 
@@ -89,6 +94,8 @@ def recipe_of(protocol: Any, tail: Fraction) -> Recipe:
     CapacityError
         If a table would be too long.
     """
+    if isinstance(protocol, UnaryVectorSum):
+        raise TypeError(f"protocol={protocol!r} must have signs for a client: see `unary_recipe`.")
     make = _RECIPES.get(type(protocol))
     if make is None:
         known = ", ".join(kind.__name__ for kind in _RECIPES)
@@ -152,6 +159,26 @@ def _vector(protocol: VectorSum, tail: Fraction) -> Recipe:
     each = replaced.charge + uniform_charge(protocol.levels + 1)
     charge = len(blocks) * each + sum(map(uniform_charge, blocks))
     return Recipe("vector", {"blocks": blocks, "levels": protocol.levels}, {"replaced": replaced}, Fraction(charge))
+
+
+def unary_recipe(turned: Turned, tail: Fraction) -> Recipe:
+    """Return the recipe of a sum of vectors, whose noise is drawn again where all counts together have too much of it.
+
+    With `(1 - s) r <= q` of all draws, and q of too much noise at most `tail`, r of it is at most `tail / (1 - s)`: so
+    that of what is drawn again, r / (1 - that), `(1 - s - tail)` is at most q.
+    """
+    protocol, size = turned.protocol, 2 * turned.protocol.dimension
+    each, most = _noise(protocol.noise, tail), len(_noise(turned.together, tail).thresholds)
+    settings = {
+        "coordinates": protocol.dimension,
+        "factor": turned.factor,
+        "limit": turned.limit,
+        "most": turned.most,
+        "noise": most,
+        "messages": turned.own + most,
+    }
+    # Of the table with all noise, 2^16 outcomes at most have less than 2^-128, and were left out.
+    return Recipe("unary", settings, {"noise": each}, size * each.charge + tail + Fraction(1, 2**112))
 
 
 def _bloom(protocol: Rappor, tail: Fraction) -> Recipe:

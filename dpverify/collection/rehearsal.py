@@ -27,12 +27,14 @@ from dpverify.collection.client import asked_range, read_manifest
 from dpverify.collection.densities.rehearsed import HeldPoints, tossed
 from dpverify.collection.manifest import Manifest, asked_in
 from dpverify.collection.recipes import randomizers
+from dpverify.collection.rotations.rehearsed import HeldVectors, sent_counts
 from dpverify.collection.tables import probabilities
 from dpverify.files import write_text
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Rehearsal", "Rehearsed", "arranged", "rehearse"]
@@ -124,7 +126,7 @@ def rehearse(
     Parameters
     ----------
     plan : Manifest
-        Whose queries are of bits, levels, buckets, strings or densities.
+        Whose queries are of bits, levels, buckets, strings, densities or vectors.
     folder : Path
         Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
         whose files stay. Days may be more, or fewer, and the confidence and the workers others.
@@ -137,9 +139,9 @@ def rehearse(
         How many.
     held : mapping of str to array_like, optional
         By query, the share of users with each answer: of bits, the share of ones of each; of a density points that as
-        many users each hold, behind their class where there are several, at which the density is then estimated. When
-        omitted i/(k + 1) of the users have the i-th of k bits, levels are held alike, buckets and cells of strings by
-        Zipf's law, and points are normal.
+        many users each hold, behind their class where there are several, at which the density is then estimated; of a
+        vector rows likewise. When omitted i/(k + 1) of the users have the i-th of k bits, levels are held alike,
+        buckets and cells of strings by Zipf's law, points are normal, and vectors are anywhere on the sphere.
     confidence : float
         Of the intervals.
     seed : int
@@ -163,10 +165,8 @@ def rehearse(
     queries = read_manifest(plan.data, plan.hash)["queries"]
     asked = [asked_in(query) for query in queries]
     for each in asked:
-        if not isinstance(each.protocol, (BitsumProtocol, BucketSums)):
-            raise TypeError(
-                f"plan must have queries of bits, levels, buckets, strings or densities, and {each.name!r} is another."
-            )
+        if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum)):
+            raise TypeError(f"plan must have queries of bits, buckets, points or vectors, not {each.name!r}.")
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
     check_integer("days", days, low=1)
     check_integer("workers", workers, low=1)
@@ -180,14 +180,16 @@ def rehearse(
             "a design with a smaller `honest` lets more of them be missing."
         )
     reader = Reader(plan.data, plan.hash)
-    truths, points, follow = [], dict[str, HeldPoints](), users - silent - cheating
-    for query in queries:
+    truths, points, follow = [], dict[str, HeldPoints | HeldVectors](), users - silent - cheating
+    for query, each in zip(queries, asked, strict=True):
         name, given = query["name"], None if held is None else held.get(query["name"])
-        if "points" in query:
+        if each.turned is not None:
+            points[name] = HeldVectors.of(name, each.turned, given, follow)
+        elif each.points is not None:
             points[name] = HeldPoints.of(query, given, follow)
         truths.append(points[name].bits if name in points else _held(query, _shares(query, given), follow))
-    at = {name: each.points for name, each in points.items()}
-    held_by = hashlib.sha256(str([each.tolist() for answers in truths for each in answers]).encode()).hexdigest()
+    at = {name: each.points for name, each in points.items() if isinstance(each, HeldPoints)}
+    held_by = hashlib.sha256(str([row.tolist() for answers in truths for row in answers]).encode()).hexdigest()
     _begun(folder, [plan.hash, users, silent, cheating, seed, held_by])
     tasks, names = [], [f"day-{day + 1}" for day in range(days)]
     for day, name in enumerate(names):
@@ -247,10 +249,7 @@ def _shares(query: Mapping[str, Any], given: ArrayLike | None) -> NDArray[np.flo
 
 
 def _held(query: Mapping[str, Any], shares: NDArray[np.float64], users: int) -> list[NDArray[np.int64]]:
-    """Return the numbers of users, who follow the protocol, with each answer of each instance.
-
-    Those with the answers 0 and 1 where it is of bits, and of all buckets where it has buckets.
-    """
+    """Return the numbers of users, who follow the protocol, with each answer of each instance: 0 and 1, or buckets."""
     if query["kind"] == "buckets" or "asks" in query:
         ends = np.rint(users * np.cumsum(shares)).astype(np.int64)
         counts = np.diff(np.concatenate([[0], np.minimum(ends, users)]))
@@ -267,14 +266,14 @@ def _compared(
     query: Mapping[str, Any],
     truth: list[NDArray[np.int64]],
     found: Sequence[Aggregate],
-    points: Mapping[str, HeldPoints],
+    points: Mapping[str, HeldPoints | HeldVectors],
 ) -> Rehearsed:
     """Return how far the estimates of all days are from the truth of those who follow the protocol."""
     name = query["name"]
     rows = [[row for row in day.estimates if row.query == name] for day in found]
     of = rows[0][0].of
     if name in points:
-        exact = points[name].densities(found[0].users[name])  # among all who sent: cheats have no point
+        exact = points[name].exact(found[0].users[name])  # among all who sent: cheats have no point
     elif of == "levels":
         exact = [1.0 + sum(int(each[1]) for each in truth) / int(truth[0].sum())]
     elif of == "buckets" and query["kind"] == "buckets":
@@ -354,7 +353,7 @@ def _of_buckets(
 
 
 _SENT: dict[str, Callable[..., NDArray[np.int64]]]
-_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets}
+_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "unary": sent_counts}
 
 
 def _ordered(made: Batch, counts: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:

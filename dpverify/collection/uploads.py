@@ -154,7 +154,13 @@ def _unpacked(raw: NDArray[np.uint8], most: Sequence[int]) -> tuple[NDArray[np.i
 
 
 def _impossible(query: Mapping[str, Any], fields: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return of which uploads two fields contradict each other: both counts hold the same flood."""
+    """Return of which uploads fields contradict each other: both counts hold the same flood, or there are too many.
+
+    Of a vector one of both counts of a coordinate is noise alone.
+    """
+    if query["kind"] == "unary":
+        alone = np.minimum(fields[:, ::2], fields[:, 1::2]).max(axis=1) > len(query["tables"]["noise"])
+        return np.asarray(alone | (fields.sum(axis=1) > query["messages"]))
     if "flood" not in query["tables"]:
         return np.zeros(len(fields), dtype=np.bool_)
     noise, flood = (len(query["tables"][name]) for name in ("noise", "flood"))
@@ -175,10 +181,23 @@ def _of_buckets(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMess
     return tagged([messages_by_symbol({1: counts}) for counts in fields.T])
 
 
+def _of_unary(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessages:
+    senders, places = np.nonzero(fields)
+    number = fields[senders, places]
+    rows = np.stack([places // 2, places % 2], axis=1)
+    return UserMessages(np.repeat(rows, number, axis=0), np.repeat(senders, number))
+
+
 def _of_vectors(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessages:
     begins = np.cumsum([0, *query["blocks"][:-1]])
     rows = np.stack([fields[:, ::2] + begins, fields[:, 1::2]], axis=-1)
     return UserMessages(rows.reshape(-1, 2), np.repeat(np.arange(len(fields)), begins.size))
 
 
-_MESSAGES = {"report": _of_reports, "counts": _of_counts, "buckets": _of_buckets, "vector": _of_vectors}
+_MESSAGES = {
+    "report": _of_reports,
+    "counts": _of_counts,
+    "buckets": _of_buckets,
+    "vector": _of_vectors,
+    "unary": _of_unary,
+}

@@ -85,18 +85,11 @@ _INVERSIONS = {
 class PerInstanceBudget(Plain):
     """What one mechanism may spend so that the composition of all stays within a budget.
 
-    Parameters
-    ----------
-    epsilon0, delta0 : float
-        Privacy parameters of each mechanism, in nats; delta0 = 0 asks for pure differential privacy.
-    delta_slack : float
-        delta', the part of the budget's delta that the composition theorem spends.
-    composition : CompositionTheorem
-        The theorem that was inverted.
-    instances, sparsity : int
-        I and S, as in `compose`.
-    budget : Budget
-        The budget of the whole.
+    - epsilon0, delta0: Privacy parameters of each mechanism, in nats; delta0 = 0 asks for pure differential privacy.
+    - delta_slack: delta', the part of the budget's delta that the composition theorem spends.
+    - composition: The theorem that was inverted.
+    - instances, sparsity: I and S, as in `compose`.
+    - budget: The budget of the whole.
     """
 
     epsilon0: float

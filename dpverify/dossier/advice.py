@@ -29,17 +29,10 @@ def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, 
     does), and whose error is within 5 % of their least, it is the one with the fewest messages. What is left of its
     epsilon then is told, and which other protocol keeps less than half of that.
 
-    Parameters
-    ----------
-    plans : Comparison
-        Of one budget, with a positive delta.
-    bitsum : str, optional
-        The protocol, if that is settled.
+    - plans: Of one budget, with a positive delta.
+    - bitsum: The protocol, if that is settled.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If there is none.
+    Raises InfeasibleBudgetError if there is none.
     """
     exact = [row for row in plans.plans if row.method == "exact"]
     if bitsum is not None:

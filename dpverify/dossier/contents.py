@@ -25,16 +25,10 @@ __all__ = ["Curve", "Curves", "Dossier", "Evidence"]
 class Curve(Plain):
     """One line of a plot.
 
-    Parameters
-    ----------
-    label : str
-        The legend's text.
-    x : tuple of float
-        Where.
-    y : tuple of Interval or None
-        What is known there; None where nothing is.
-    steps : bool
-        Whether it is a staircase between these points.
+    - label: The legend's text.
+    - x: Where.
+    - y: What is known there; None where nothing is.
+    - steps: Whether it is a staircase between these points.
     """
 
     label: str
@@ -47,12 +41,8 @@ class Curve(Plain):
 class Curves(Plain):
     """What one plot shows.
 
-    Parameters
-    ----------
-    lines : tuple of Curve
-        At most four.
-    notes : tuple of str
-        Sentences that say what is missing, and why.
+    - lines: At most four.
+    - notes: Sentences that say what is missing, and why.
     """
 
     lines: tuple[Curve, ...] = ()
@@ -63,12 +53,8 @@ class Curves(Plain):
 class Evidence(Plain):
     """An audit, and what it was of.
 
-    Parameters
-    ----------
-    about : str
-        A sentence: whose implementation, and by whom it was run.
-    report : mapping
-        What `AuditReport.to_dict` returns.
+    - about: A sentence: whose implementation, and by whom it was run.
+    - report: What `AuditReport.to_dict` returns.
     """
 
     about: str
@@ -79,34 +65,19 @@ class Evidence(Plain):
 class Dossier(Drawn):
     """Plans of one budget, and what is known about the recommended one; `dpverify.full_report` makes it.
 
-    Parameters
-    ----------
-    title : str
-        What the reader calls it.
-    plans : Comparison
-        Every protocol by the published formula and with the least error, where every bit may change.
-    joint : Comparison or None
-        The recommended protocol and a trusted curator, where a user's bits change jointly, if it was asked for.
-    chosen : PlanRow
-        The recommended plan, which the rest is about; a row of `plans`.
-    reason : str
-        Why it is recommended.
-    profile : Curves
-        Epsilon against delta: as published, exact, and with joint changes.
-    losses : Curves
-        Probability that the privacy loss of one instance is at least x, under the first law of a pair.
-    tail : Curves
-        Delta against epsilon, of everything together.
-    by_users, by_epsilon : Curves
-        Error of one sum, in users, against n and against the budget's epsilon.
-    crowd : Crowd or None
-        Epsilon against the share of users who follow the protocol; None where it cannot be computed.
-    audit : Evidence or None
-        What runs of an implementation showed, if there is an audit.
-    theorems : tuple of Theorem
-        The claims of the sources that the plans rest on.
-    left_out : mapping of str to str
-        Why "crowd" or "audit" is None where it would have taken too long, in a sentence.
+    - title: What the reader calls it.
+    - plans: Every protocol by the published formula and with the least error, where every bit may change.
+    - joint: The recommended protocol and a trusted curator, where a user's bits change jointly, if it was asked for.
+    - chosen: The recommended plan, which the rest is about; a row of `plans`.
+    - reason: Why it is recommended.
+    - profile: Epsilon against delta: as published, exact, and with joint changes.
+    - losses: Probability that the privacy loss of one instance is at least x, under the first law of a pair.
+    - tail: Delta against epsilon, of everything together.
+    - by_users, by_epsilon: Error of one sum, in users, against n and against the budget's epsilon.
+    - crowd: Epsilon against the share of users who follow the protocol; None where it cannot be computed.
+    - audit: What runs of an implementation showed, if there is an audit.
+    - theorems: The claims of the sources that the plans rest on.
+    - left_out: Why "crowd" or "audit" is None where it would have taken too long, in a sentence.
     """
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
@@ -154,10 +125,7 @@ class Dossier(Drawn):
     def to_html(self) -> str:
         """Return the report: one page that needs nothing else.
 
-        Raises
-        ------
-        MissingPackageError
-            If the extra `report` is not installed.
+        Raises MissingPackageError if the extra `report` is not installed.
         """
         page: str = named("dpverify.report.html.page:page")(self)
         return page
@@ -165,22 +133,10 @@ class Dossier(Drawn):
     def save(self, path: Path | str) -> Path:
         """Write the report to a file, all of it or nothing.
 
-        Parameters
-        ----------
-        path : Path or str
-            Ends in .html, in a folder that exists; a file there is replaced.
+        - path: Ends in .html, in a folder that exists; a file there is replaced.
 
-        Returns
-        -------
-        Path
-            Where it is.
-
-        Raises
-        ------
-        ValueError
-            If it cannot be written there.
-        MissingPackageError
-            If the extra `report` is not installed.
+        Returns: Where it is. Raises ValueError if it cannot be written there. Raises MissingPackageError if the extra
+        `report` is not installed.
         """
         written: Path = named("dpverify.report.html.page:write_report")(self, Path(path))
         return written

@@ -129,22 +129,13 @@ def errors(
 ) -> Curves:
     """Return the error of one sum, in users, of plans at several settings.
 
-    Parameters
-    ----------
-    wanted : sequence of (label, (bitsum, method))
-        At most four.
-    settings : sequence of (x, Budget, int)
-        Where each is drawn; the budget and the users there.
-    instances : int
-        I.
-    known : callable
-        Returns a plan that is there already, or None.
-    told : callable
-        Called after each setting.
-    late : callable
-        Returns why no further plan is made, if none is.
-    share : Fraction, optional
-        Of the users who are honest everywhere, one at least; None where all must be.
+    - wanted: At most four.
+    - settings: Where each is drawn; the budget and the users there.
+    - instances: I.
+    - known: Returns a plan that is there already, or None.
+    - told: Called after each setting.
+    - late: Returns why no further plan is made, if none is.
+    - share: Of the users who are honest everywhere, one at least; None where all must be.
     """
     found: dict[str, list[Interval | None]] = {label: [] for label, _ in wanted}
     reasons: dict[str, str] = {}

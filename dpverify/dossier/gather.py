@@ -263,10 +263,7 @@ def applying(plans: Comparison) -> tuple[Theorem, ...]:
 def checked_audit(report: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return what an audit said, after a look at whether it is one.
 
-    Raises
-    ------
-    ValueError
-        If it is not what `AuditReport.to_dict` returns.
+    Raises ValueError if it is not what `AuditReport.to_dict` returns.
     """
     texts, results = ("subject", "verdict", "statement"), report.get("results") if isinstance(report, Mapping) else None
     if (

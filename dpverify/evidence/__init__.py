@@ -21,10 +21,7 @@ class ContradictedError(AssertionError):
 def require(condition: object, otherwise: str) -> None:
     """Refuse evidence that does not show what it is quoted for.
 
-    Raises
-    ------
-    ContradictedError
-        If the condition is false.
+    Raises ContradictedError if the condition is false.
     """
     if not condition:
         raise ContradictedError(otherwise)

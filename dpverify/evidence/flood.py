@@ -54,14 +54,9 @@ def _quotient(x: Any) -> Any:
 def published_bound(t: Any, u: Any, y: Any, c: Any) -> tuple[Any, bool]:
     """Return H with `delta <= e^H delta0` for the published choice, and whether it is a bound (docs/floods.md).
 
-    Parameters
-    ----------
-    t, u : flint.arb
-        `t = eps0 / u` in [0, 1] and `u = eps0 + ln(1/delta0)` with `1.98 u >= c`, as balls.
-    y : flint.arb
-        A number in (0, 1).
-    c : flint.arb
-        The rate in p', positive.
+    - t, u: `t = eps0 / u` in [0, 1] and `u = eps0 + ln(1/delta0)` with `1.98 u >= c`, as balls.
+    - y: A number in (0, 1).
+    - c: The rate in p', positive.
     """
     hundredth = flint.arb(1) / 100
     slack = u * hundredth + c  # phi = t slack

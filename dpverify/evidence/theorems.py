@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import importlib
 import math
-import pkgutil
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dpverify import papers
+from dpverify.papers.entries import every
 from dpverify.papers.figures import Figure, recorded
 from dpverify.papers.statements import number_elsewhere
 from dpverify.papers.theorem import Evidence, Theorem
@@ -24,7 +23,7 @@ _NEAR = 1e-4
 
 
 def theorems() -> tuple[Theorem, ...]:
-    """Return every theorem that a module of `dpverify.papers` states in a constant, ordered by name.
+    """Return every theorem that a file of `dpverify.papers` states, ordered by name.
 
     Returns
     -------
@@ -43,13 +42,9 @@ def theorems() -> tuple[Theorem, ...]:
     'fails'
     """
     found: dict[str, Theorem] = {}
-    found_modules = pkgutil.walk_packages(papers.__path__, f"{papers.__name__}.")
-    # Those in the folder of a document: beside the folders stands what reads them.
-    for module in (each for each in found_modules if each.name.count(".") > 2):
-        stated = importlib.import_module(module.name)
-        for theorem in (theorem for name in stated.__all__ for theorem in getattr(stated, name)):
-            if found.setdefault(theorem.name, theorem) is not theorem:
-                raise ValueError(f"two theorems are named {theorem.name!r}.")
+    for theorem in every():
+        if found.setdefault(theorem.name, theorem) is not theorem:
+            raise ValueError(f"two theorems are named {theorem.name!r}.")
     return tuple(found[name] for name in sorted(found))
 
 
@@ -79,13 +74,8 @@ def find(name: str) -> tuple[Theorem, ...]:
     these that is true of any counts: it is the name; it is part of the name, or its words stand in name, source or
     statement; its words stand anywhere; they are parts of words.
 
-    Raises
-    ------
-    ValueError
-        If there is none.
+    Raises ValueError if there is none.
 
-    Examples
-    --------
     >>> [theorem.name for theorem in find("Theorem 39")]
     ['ghazi2021-theorem-39']
     """
@@ -111,18 +101,11 @@ def find(name: str) -> tuple[Theorem, ...]:
 class Checked(Plain):
     """One computation that was run again.
 
-    Parameters
-    ----------
-    evidence : Evidence
-        Which.
-    theorems : tuple of str
-        Whose verdicts it backs.
-    figures : dict
-        What it computed, by name.
-    trouble : str
-        What contradicts an entry; empty if nothing does.
-    seconds : float
-        How long it took.
+    - evidence: Which.
+    - theorems: Whose verdicts it backs.
+    - figures: What it computed, by name.
+    - trouble: What contradicts an entry; empty if nothing does.
+    - seconds: How long it took.
     """
 
     plain_as: ClassVar[str] = (
@@ -155,16 +138,10 @@ def check(
 ) -> Iterator[Checked]:
     """Run the evidence of these theorems again, each computation once, and yield what it came to.
 
-    Parameters
-    ----------
-    chosen : iterable of Theorem
-        Whose.
-    quick : bool
-        Only what takes a second or less.
-    anew : bool
-        Do not compare with the figures that were recorded: these are to replace them.
-    progress : callable, optional
-        Told before each one: how many are done, of how many, and which is next.
+    - chosen: Whose.
+    - quick: Only what takes a second or less.
+    - anew: Do not compare with the figures that were recorded: these are to replace them.
+    - progress: Told before each one: how many are done, of how many, and which is next.
     """
     backing: dict[str, tuple[Evidence, list[str]]] = {}
     for theorem in chosen:
@@ -182,12 +159,8 @@ def check(
 def rerun(name: str, anew: bool = False) -> tuple[dict[str, Figure], str]:
     """Run one check, and return what it computes and what contradicts an entry: the check itself, or the record.
 
-    Parameters
-    ----------
-    name : str
-        `module:function`.
-    anew : bool
-        Do not compare with the record.
+    - name: `module:function`.
+    - anew: Do not compare with the record.
     """
     from dpverify.evidence import ContradictedError
 

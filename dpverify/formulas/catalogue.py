@@ -113,8 +113,6 @@ class Formula:
 def formulas() -> tuple[Formula, ...]:
     """Return every closed form, ordered by name.
 
-    Examples
-    --------
     >>> names = [formula.name for formula in formulas()]
     >>> "three-nb.noise-p" in names
     True

@@ -44,32 +44,17 @@ def solved(
     comes to the target only there is proved for no formula: powers of two from 2^-200 to 2^200 and points towards the
     ends of its range showed one change of sign.
 
-    Parameters
-    ----------
-    formula : Formula
-        From `dpverify.formulas.catalogue`.
-    argument : str
-        Which of its arguments; no integer.
-    target : Fraction
-        The value.
-    values : mapping
-        The other arguments; see `precise.value`.
-    digits : int
-        In [1, 10000].
-    low, high : Fraction, optional
-        Look between these only.
-    which : int, optional
-        Which of several values, from 1; needed where there are several.
+    - formula: From `dpverify.formulas.catalogue`.
+    - argument: Which of its arguments; no integer.
+    - target: The value.
+    - values: The other arguments; see `precise.value`.
+    - digits: In [1, 10000].
+    - low, high: Look between these only.
+    - which: Which of several values, from 1; needed where there are several.
 
-    Raises
-    ------
-    NoSolutionError
-        If no change of sign is seen, more than one, or one at a jump.
-    ValueError
-        If a name, an index or a number is out of range, or `low` is not below `high`.
+    Raises NoSolutionError if no change of sign is seen, more than one, or one at a jump. Raises ValueError if a name,
+    an index or a number is out of range, or `low` is not below `high`.
 
-    Examples
-    --------
     >>> from dpverify.formulas.catalogue import find_formulas
     >>> (noise,) = find_formulas("three-nb.noise-p")
     >>> print(solved(noise, "epsilon0", Fraction(1, 2), {}, digits=30))

@@ -45,26 +45,14 @@ class Enclosed:
 def value(formula: Formula, values: Mapping[str, Any], digits: int = 17) -> tuple[Enclosed, ...]:
     """Return a formula's values to so many significant digits, with bounds that are proved.
 
-    Parameters
-    ----------
-    formula : Formula
-        From `dpverify.formulas.catalogue`.
-    values : mapping
-        Its arguments by name: int, Fraction, decimal string, or float, which means its binary value.
-    digits : int
-        In [1, 10000].
+    - formula: From `dpverify.formulas.catalogue`.
+    - values: Its arguments by name: int, Fraction, decimal string, or float, which means its binary value.
+    - digits: In [1, 10000].
 
-    Raises
-    ------
-    FormulaRangeError
-        If an argument is out of range.
-    UndecidedComparisonError
-        If arguments lie so near a limit of the formula that no precision tells on which side.
-    ArithmeticError
-        If a value has a size beyond 2^(2^20), or is not told from 0.
+    Raises FormulaRangeError if an argument is out of range. Raises UndecidedComparisonError if arguments lie so near a
+    limit of the formula that no precision tells on which side. Raises ArithmeticError if a value has a size beyond
+    2^(2^20), or is not told from 0.
 
-    Examples
-    --------
     >>> from dpverify.formulas.catalogue import find_formulas
     >>> (noise,) = find_formulas("three-nb.noise-p")
     >>> print(*value(noise, {"epsilon0": "1e-3"}, 40))

@@ -86,15 +86,10 @@ class Gaussian:
 class Cells:
     """The real line cut into numbered cells of one width, beyond an outermost one on each side.
 
-    Parameters
-    ----------
-    centre, width : float
-        A cell's lower edge, of number 0, and the width.
-    reach : int
-        How many cells there are on either side of the centre, the outermost included.
-    residues : int
-        Into how many classes a cell is divided by its low digits, in steps of 2^-26 of its width: floats that are
-        coarser than their law shows, as those of half precision are, crowd into some of them.
+    - centre, width: A cell's lower edge, of number 0, and the width.
+    - reach: How many cells there are on either side of the centre, the outermost included.
+    - residues: Into how many classes a cell is divided by its low digits, in steps of 2^-26 of its width: floats that
+      are coarser than their law shows, as those of half precision are, crowd into some of them.
     """
 
     centre: float

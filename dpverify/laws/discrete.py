@@ -33,17 +33,11 @@ class NoLawError(ValueError):
 class DiscreteLaw:
     """A probability law on listed outcomes, and a bound for all others together.
 
-    Parameters
-    ----------
-    points : ndarray, shape (atoms,) or (atoms, coordinates)
-        The outcomes, distinct and in (lexicographic) order: numbers, or rows of integers such as counts per symbol.
-    pmf : ndarray of float64, shape (atoms,)
-        Their probabilities, positive.
-    outside : float
-        Upper bound on the probability of all outcomes that are not listed; 0 if there are none.
+    - points (ndarray, shape (atoms,) or (atoms, coordinates)): The outcomes, distinct and in (lexicographic) order:
+      numbers, or rows of integers such as counts per symbol.
+    - pmf (ndarray of float64, shape (atoms,)): Their probabilities, positive.
+    - outside: Upper bound on the probability of all outcomes that are not listed; 0 if there are none.
 
-    Notes
-    -----
     The probabilities are floats, wrong by some 1e-13 relative: an audit of N trials is off its level by some N times
     that at most, which no audit can tell from 0.
     """

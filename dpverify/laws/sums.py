@@ -21,20 +21,11 @@ _MOST_CELLS, _MOST_STEPS = 2**20, 2**29
 def summed(parts: Sequence[tuple[DiscreteLaw, int]]) -> DiscreteLaw:
     """Return the law of the sum of independent rows, each of which has as many copies as is said.
 
-    Parameters
-    ----------
-    parts : sequence of (DiscreteLaw, int)
-        Laws on rows of integers, shape (atoms, coordinates), and how many independent rows have each: 0 or more.
+    - parts: Laws on rows of integers, shape (atoms, coordinates), and how many independent rows have each: 0 or more.
 
-    Returns
-    -------
-    DiscreteLaw
-        On rows. No term is negative, so that its probabilities are off by relative rounding alone.
-
-    Raises
-    ------
-    ValueError
-        Where the sums span a box of more than 2^20 cells, or there are too many terms: look at fewer coordinates.
+    Returns: On rows. No term is negative, so that its probabilities are off by relative rounding alone. Raises
+    ValueError where the sums span a box of more than 2^20 cells, or there are too many terms: look at fewer
+    coordinates.
     """
     low = sum(copies * law.points.min(axis=0) for law, copies in parts)
     sides = 1 + sum(copies * np.ptp(law.points, axis=0) for law, copies in parts)
@@ -60,10 +51,8 @@ def summed(parts: Sequence[tuple[DiscreteLaw, int]]) -> DiscreteLaw:
 def numbers_of_ones(chances: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the laws of how many of independent users hold a one, shape (columns, users + 1).
 
-    Parameters
-    ----------
-    chances : ndarray of float64, shape (users, columns)
-        The probability of a one, by user, in each of several columns.
+    - chances (ndarray of float64, shape (users, columns)): The probability of a one, by user, in each of several
+      columns.
     """
     users, columns = chances.shape
     laws = np.zeros((columns, users + 1))
@@ -79,14 +68,9 @@ def numbers_of_ones(chances: NDArray[np.float64]) -> NDArray[np.float64]:
 class Mixture:
     """Laws on common outcomes, of which one at random is drawn from.
 
-    Parameters
-    ----------
-    points : ndarray, shape (atoms,) or (atoms, coordinates)
-        The outcomes of any of them.
-    table : ndarray of float64, shape (laws, atoms)
-        Their probabilities under each.
-    outside : ndarray of float64, shape (laws,)
-        What each has left out.
+    - points (ndarray, shape (atoms,) or (atoms, coordinates)): The outcomes of any of them.
+    - table (ndarray of float64, shape (laws, atoms)): Their probabilities under each.
+    - outside (ndarray of float64, shape (laws,)): What each has left out.
     """
 
     points: NDArray[Any]

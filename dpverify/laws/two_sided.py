@@ -39,21 +39,12 @@ _LEAST = 1e-290
 def two_sided(shape: float, p: float, tail: float = DEFAULT_TAIL) -> IntegerLaw:
     """Return the law of Z - Z' for independent Z, Z' ~ NB(shape, p), on a window with tails of `tail` at most.
 
-    Parameters
-    ----------
-    shape : float
-        r > 0. For r = 1 the law is discrete Laplace.
-    p : float
-        In [0, 1): pmf `C(z+r-1, z) (1-p)^r p^z` of Z.
-    tail : float
-        In [2e-290, 0.5]: the mass that may be cut off on either side.
+    - shape: r > 0. For r = 1 the law is discrete Laplace.
+    - p: In [0, 1): pmf `C(z+r-1, z) (1-p)^r p^z` of Z.
+    - tail: In [2e-290, 0.5]: the mass that may be cut off on either side.
 
-    Raises
-    ------
-    ValueError
-        For an argument out of range.
-    CapacityError
-        If more than 2^17 ratios are needed, for a shape other than 1.
+    Raises ValueError for an argument out of range. Raises CapacityError if more than 2^17 ratios are needed, for a
+    shape other than 1.
     """
     check_real("shape", shape, low=0.0, low_open=True)
     check_probability("p", p, high_open=True)

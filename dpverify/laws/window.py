@@ -59,16 +59,11 @@ _MOST_STEPS, _FARTHEST = 6, 2**200
 class IntegerLaw:
     """A probability law on the integers: its atoms in a window, and bounds for what lies outside.
 
-    Parameters
-    ----------
-    start : int
-        The first integer of the window.
-    pmf : ndarray of float64, shape (atoms,)
-        P(X = start), P(X = start + 1), ...; each at least 1e-300, read-only.
-    relative_error : float
-        Proved: `|pmf / true pmf - 1| <= relative_error` for every entry.
-    tail_below, tail_above : float
-        Proved upper bounds on P(X < start) and on P(X >= stop); exactly 0 where the support ends there.
+    - start: The first integer of the window.
+    - pmf (ndarray of float64, shape (atoms,)): P(X = start), P(X = start + 1), ...; each at least 1e-300, read-only.
+    - relative_error: Proved: `|pmf / true pmf - 1| <= relative_error` for every entry.
+    - tail_below, tail_above: Proved upper bounds on P(X < start) and on P(X >= stop); exactly 0 where the support ends
+      there.
     """
 
     start: int
@@ -105,16 +100,11 @@ class IntegerLaw:
 class UnimodalPmf:
     """A pmf f on {0, ..., highest} that rises up to about `mode` and falls from there.
 
-    Parameters
-    ----------
-    log_pmf, ratio : callable
-        ln f(k) and f(k+1)/f(k) in Arb, for an exact integer k.
-    blocks_of_ratios : callable
-        (first, offsets) -> f(k+1)/f(k) in floats at k = first[:, None] + offsets, shape (blocks, offsets).
-    roundings : int
-        How many relative errors of 2^-53 such a float ratio has suffered at most.
-    largest_ratio_above : callable
-        A bound in Arb on f(j+1)/f(j) over all j >= k; below the mode the pmf must be log-concave.
+    - log_pmf, ratio: ln f(k) and f(k+1)/f(k) in Arb, for an exact integer k.
+    - blocks_of_ratios: (first, offsets) -> f(k+1)/f(k) in floats at k = first[:, None] + offsets, shape (blocks,
+      offsets).
+    - roundings: How many relative errors of 2^-53 such a float ratio has suffered at most.
+    - largest_ratio_above: A bound in Arb on f(j+1)/f(j) over all j >= k; below the mode the pmf must be log-concave.
     """
 
     log_pmf: Callable[[arb], arb]

@@ -40,12 +40,8 @@ FIXED_SEED = "random_state is fixed: who knows it can take the noise away, so it
 class PlannedBitsums:
     """The bitsum of every number of users that was met, to look up.
 
-    Parameters
-    ----------
-    by_users : dict of int to BitsumProtocol
-        All of them.
-    promised : Guarantee or None
-        What every number of users is planned for, also those that were not met; None without privacy.
+    - by_users: All of them.
+    - promised: What every number of users is planned for, also those that were not met; None without privacy.
     """
 
     by_users: dict[int, BitsumProtocol]
@@ -127,20 +123,9 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> Self:
         """Fit to the sums of all users: add the noise and publish, once: a second call is another release.
 
-        Parameters
-        ----------
-        sums : PartialSums or iterable of PartialSums
-            Of an estimator with the same parameters.
+        - sums: Of an estimator with the same parameters.
 
-        Returns
-        -------
-        PrivateDensityClassifier or PrivateDensity
-            self.
-
-        Raises
-        ------
-        ValueError
-            If there is nobody, or sums do not fit together, or to this estimator.
+        Returns: self. Raises ValueError if there is nobody, or sums do not fit together, or to this estimator.
         """
         return self._publish(self._merged(sums))
 
@@ -165,17 +150,10 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     def plan_for(self, sums: PartialSums, progress: Callable[[int, int], object]) -> None:
         """Make the plans that `fit_sums` needs for these sums, which takes seconds; they are remembered.
 
-        Parameters
-        ----------
-        sums : PartialSums
-            Of all users.
-        progress : callable
-            `progress(done, total)` in plans: before the first one, and after every one.
+        - sums: Of all users.
+        - progress: `progress(done, total)` in plans: before the first one, and after every one.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If no parameters meet the budget.
+        Raises InfeasibleBudgetError if no parameters meet the budget.
         """
         if not isinstance(sums, PartialSums):
             raise TypeError(f"sums={sums!r} must be PartialSums, as partial_sums returns them.")
@@ -211,18 +189,11 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
     def _warn_of_noise(self, noise: float, users: int, who: str, share: float = 1.0, *, stacklevel: int = 4) -> None:
         """Warn where noise drowns what there is to learn, and say how many users it would take.
 
-        Parameters
-        ----------
-        noise : float
-            The deviation of the worst density's noise, which hardly depends on n but for the factor 1/n.
-        users : int
-            How many users that density has.
-        who : str
-            What they are called.
-        share : float
-            By how much randomized labels shrink the differences between classes.
-        stacklevel : int
-            As of `warnings.warn`: of whoever called `fit`.
+        - noise: The deviation of the worst density's noise, which hardly depends on n but for the factor 1/n.
+        - users: How many users that density has.
+        - who: What they are called.
+        - share: By how much randomized labels shrink the differences between classes.
+        - stacklevel: As of `warnings.warn`: of whoever called `fit`.
         """
         if noise > _MOST_NOISE * share:
             labels = "" if share > 0.99 else f", which randomized labels shrink to {share:.2g}"

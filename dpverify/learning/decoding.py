@@ -23,16 +23,10 @@ __all__ = ["Decoded", "decode"]
 class Decoded(Drawn):
     """The words of every class, best first.
 
-    Parameters
-    ----------
-    classifier : PrivateDensityClassifier
-        Whose classes they are; what it guarantees, it guarantees together with the words.
-    score : str
-        What the words are ranked by: "distinctive" or "density".
-    vocabulary : int
-        How many words were looked at.
-    words : mapping
-        By class.
+    - classifier: Whose classes they are; what it guarantees, it guarantees together with the words.
+    - score: What the words are ranked by: "distinctive" or "density".
+    - vocabulary: How many words were looked at.
+    - words: By class.
     """
 
     table_by: ClassVar[str] = "dpverify.report.learning:decoded_table"
@@ -84,24 +78,14 @@ def decode(
 ) -> Decoded:
     """Return the k words of a public vocabulary that a classifier ranks highest in each class.
 
-    Parameters
-    ----------
-    classifier : PrivateDensityClassifier
-        Fitted, or loaded from a model file.
-    vocabulary : DataFile
-        Vectors, embedded as the users' points were, with the words as labels: `open_data(path, "words")`. Each vector
-        is scaled as the points were.
-    k : int
-        How many words, from 1 to the size of the vocabulary.
-    score : {"distinctive", "density"}
-        See `protocols.decoding`.
-    progress : callable
-        Called with the words that are done, and all words of all passes.
+    - classifier: Fitted, or loaded from a model file.
+    - vocabulary: Vectors, embedded as the users' points were, with the words as labels: `open_data(path, "words")`.
+      Each vector is scaled as the points were.
+    - k: How many words, from 1 to the size of the vocabulary.
+    - score ({"distinctive", "density"}): See `protocols.decoding`.
+    - progress: Called with the words that are done, and all words of all passes.
 
-    Raises
-    ------
-    ValueError
-        If the vectors have another dimension than the points, cannot be scaled, or are fewer than k.
+    Raises ValueError if the vectors have another dimension than the points, cannot be scaled, or are fewer than k.
     """
     if not isinstance(classifier, PrivateDensityClassifier):
         raise TypeError(f"classifier={classifier!r} must be a fitted PrivateDensityClassifier.")

@@ -30,14 +30,10 @@ _PUBLIC_SPLIT = 20_260
 class Learned(Drawn):
     """A classifier that has learned from a file.
 
-    Parameters
-    ----------
-    classifier : PrivateDensityClassifier
-        Fitted.
-    users : int
-        How many rows took part.
-    tested, right : int
-        How many rows it was tested on, and how many of them it told right. **Not private**: they are of the test rows.
+    - classifier: Fitted.
+    - users: How many rows took part.
+    - tested, right: How many rows it was tested on, and how many of them it told right. **Not private**: they are of
+      the test rows.
     """
 
     table_by: ClassVar[str] = "dpverify.report.learning:learned_table"
@@ -87,26 +83,16 @@ def learn(
 ) -> Learned:
     """Fit a classifier to the rows of a file, one user each, and test it.
 
-    Parameters
-    ----------
-    classifier : PrivateDensityClassifier
-        Where its `classes` are None, those of the file become public, its `classes`, and a note of `guarantee_`.
-    data : DataFile
-        With labels.
-    holdout : float
-        The share of its rows, in [0, 1), that take no part, and are for the test: a public choice at random.
-    test : DataFile, optional
-        For the test, with labels.
-    progress : callable, optional
-        Called after every group of rows.
-    planning : callable, optional
-        `planning(done, plans)`: called before the plans for the classes' sizes are made, and after every one.
+    - classifier: Where its `classes` are None, those of the file become public, its `classes`, and a note of
+      `guarantee_`.
+    - data: With labels.
+    - holdout: The share of its rows, in [0, 1), that take no part, and are for the test: a public choice at random.
+    - test: For the test, with labels.
+    - progress: Called after every group of rows.
+    - planning: `planning(done, plans)`: called before the plans for the classes' sizes are made, and after every one.
 
-    Raises
-    ------
-    ValueError
-        As for `PrivateDensityClassifier.fit_chunks`; if points of the files have other dimensions; or if
-        nobody is left.
+    Raises ValueError as for `PrivateDensityClassifier.fit_chunks`; if points of the files have other dimensions; or if
+    nobody is left.
     """
     share = check_real("holdout", holdout, low=0.0, high=1.0, high_open=True)
     tell = progress or (lambda done, rows: None)
@@ -145,10 +131,7 @@ def _tested(classifier: PrivateDensityClassifier, rows: Iterator[tuple[Any, Any]
 def right_among(predicted: NDArray[Any], labels: NDArray[Any]) -> int:
     """Return how many predictions are the label.
 
-    Raises
-    ------
-    ValueError
-        If ones are texts and the others numbers, of which none would be equal.
+    Raises ValueError if ones are texts and the others numbers, of which none would be equal.
     """
     kinds = [array.dtype.kind in "US" for array in (predicted, labels)]
     if kinds[0] != kinds[1]:

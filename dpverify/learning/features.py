@@ -37,19 +37,12 @@ _DIGITS = 5
 class PublicFeatures:
     """What fixes the features: all of it public.
 
-    Parameters
-    ----------
-    kernel : {"inner-product", "gaussian", "laplacian", "exponential"}
-        The kernel, of points in the unit ball.
-    dimension : int
-        d, at least 1.
-    bandwidth : float or None
-        In units of the unit ball; None for the inner product, which has none.
-    bits : int or None
-        I Q, how many features, each one bit of every user. By default 1,024, and the dimension for the inner product,
-        repeated by several rotations up to 256 at least.
-    seed : int
-        Of the public randomness.
+    - kernel ({"inner-product", "gaussian", "laplacian", "exponential"}): The kernel, of points in the unit ball.
+    - dimension: d, at least 1.
+    - bandwidth: In units of the unit ball; None for the inner product, which has none.
+    - bits: I Q, how many features, each one bit of every user. By default 1,024, and the dimension for the inner
+      product, repeated by several rotations up to 256 at least.
+    - seed: Of the public randomness.
     """
 
     kernel: str
@@ -117,12 +110,8 @@ class PublicFeatures:
     def noise(self, bitsum_rmse: float, users: int) -> float:
         """Return the deviation that the bitsums' noise gives a density, at a query of norm 1.
 
-        Parameters
-        ----------
-        bitsum_rmse : float
-            Of one bitsum, in users.
-        users : int
-            n.
+        - bitsum_rmse: Of one bitsum, in users.
+        - users: n.
         """
         query = np.full((1, self.dimension), 1.0 / math.sqrt(self.dimension))
         square = claims_of(self.family).query_square(self.family, query[0])

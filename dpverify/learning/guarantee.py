@@ -23,14 +23,9 @@ class LearnedGuarantee(Plain):
 
     The number of users is public, and so is who takes part; what is guaranteed covers all that users send.
 
-    Parameters
-    ----------
-    point : Guarantee
-        Her point is replaced, her label stays.
-    point_and_label : Guarantee or None
-        Either or both are replaced: the label's epsilon is added. None where there are no labels.
-    notes : tuple of str
-        What a reader must know.
+    - point: Her point is replaced, her label stays.
+    - point_and_label: Either or both are replaced: the label's epsilon is added. None where there are no labels.
+    - notes: What a reader must know.
     """
 
     point: Guarantee
@@ -91,15 +86,10 @@ def guarantee_of(
 ) -> LearnedGuarantee:
     """Return what is guaranteed before anything is drawn: a function of public parameters alone.
 
-    Parameters
-    ----------
-    promised : Guarantee or None
-        Of a class of any size, as a user takes part in that of the reported label only; None without privacy.
-    label_epsilon : float or None
-        Of the label's randomized response in nats, infinite where labels are published in the clear; None without
-        labels.
-    notes : tuple of str
-        What a reader must know.
+    - promised: Of a class of any size, as a user takes part in that of the reported label only; None without privacy.
+    - label_epsilon: Of the label's randomized response in nats, infinite where labels are published in the clear; None
+      without labels.
+    - notes: What a reader must know.
     """
     worst = promised or Guarantee(
         math.inf, 0.0, Adjacency.REPLACE_ONE, ThreatModel.COMMUNICATION, Side.UPPER_BOUND, "exact sums", "none"

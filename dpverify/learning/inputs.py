@@ -16,23 +16,13 @@ _NO_NUMBERS = ("could not convert", "inhomogeneous", "setting an array element")
 def validated(estimator: Any, X: Any, y: Any = "no_validation", *, reset: bool = True) -> Any:
     """Return points, and labels if there are any, as arrays.
 
-    Parameters
-    ----------
-    estimator : BaseEstimator
-        Whose columns they must have, or, with `reset`, who learns which there are.
-    X : array_like or table, shape (points, dimension)
-        The points.
-    y : array_like, shape (points,)
-        The labels; none when omitted.
-    reset : bool
-        Whether the estimator learns the columns.
+    - estimator: Whose columns they must have, or, with `reset`, who learns which there are.
+    - X (array_like or table, shape (points, dimension)): The points.
+    - y (array_like, shape (points,)): The labels; none when omitted.
+    - reset: Whether the estimator learns the columns.
 
-    Raises
-    ------
-    TypeError
-        If there are no points, a column holds times, or X is sparse.
-    ValueError
-        For another shape, or entries that are no real numbers.
+    Raises TypeError if there are no points, a column holds times, or X is sparse. Raises ValueError for another shape,
+    or entries that are no real numbers.
     """
     if X is None or isinstance(X, (str, bytes)) or (isinstance(X, tuple) and any(map(_is_matrix, X))):
         shown = f"a tuple of {len(X)}" if isinstance(X, tuple) else f"{X!r:.60}"

@@ -15,15 +15,9 @@ LABELS_TAKEN = "the set of labels was taken from y, and so is public"
 def check_kinds(y: Any) -> None:
     """Refuse texts beside other labels or missing ones, which have no order.
 
-    Parameters
-    ----------
-    y : array_like, shape (users,)
-        The users' labels.
+    - y (array_like, shape (users,)): The users' labels.
 
-    Raises
-    ------
-    ValueError
-        If one is a text and another is not.
+    Raises ValueError if one is a text and another is not.
     """
     array = np.asarray(y) if hasattr(y, "dtype") else None
     if array is None or array.dtype != object or array.ndim != 1:
@@ -37,10 +31,7 @@ def check_kinds(y: Any) -> None:
 def check_same(counted: NDArray[Any], classes: ArrayLike | None) -> None:
     """Refuse sums that were counted with other public labels than an estimator has.
 
-    Raises
-    ------
-    ValueError
-        If they differ.
+    Raises ValueError if they differ.
     """
     if classes is not None and not np.array_equal(counted, np.unique(np.asarray(classes))):
         raise ValueError(f"sums have classes={counted.tolist()}, but must have those of the estimator, {classes!r}.")
@@ -49,17 +40,10 @@ def check_same(counted: NDArray[Any], classes: ArrayLike | None) -> None:
 def indexed(y: NDArray[Any], classes: ArrayLike | None) -> tuple[NDArray[Any], NDArray[np.int64]]:
     """Return the public labels, sorted, and each user's index among them.
 
-    Parameters
-    ----------
-    y : ndarray, shape (users,)
-        The users' labels.
-    classes : array_like, shape (n_classes,), optional
-        The public set; by default the labels that occur in y.
+    - y (ndarray, shape (users,)): The users' labels.
+    - classes (array_like, shape (n_classes,)): The public set; by default the labels that occur in y.
 
-    Raises
-    ------
-    ValueError
-        If `classes` is empty or no list, or a label is not in it.
+    Raises ValueError if `classes` is empty or no list, or a label is not in it.
     """
     if classes is None:
         found, indices = np.unique(y, return_inverse=True)

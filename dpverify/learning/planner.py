@@ -28,16 +28,10 @@ class Planner:
     of a view of 3NB, NB, Poisson or Pure is of one law for all numbers of users; and for randomized response further
     users' reports are noise that is independent of the rest, added to the view.
 
-    Parameters
-    ----------
-    bitsum : str
-        The bitsum's name, one of `BITSUMS`.
-    budget : Budget
-        For replacing one point.
-    bits : int
-        Of one user.
-    squared_change : float
-        T^2 of these bits together.
+    - bitsum: The bitsum's name, one of `BITSUMS`.
+    - budget: For replacing one point.
+    - bits: Of one user.
+    - squared_change: T^2 of these bits together.
     """
 
     bitsum: str
@@ -51,10 +45,7 @@ class Planner:
     def row(self, users: int) -> PlanRow:
         """Return a plan whose parameters hold for this number of users.
 
-        Raises
-        ------
-        InfeasibleBudgetError, CapacityError
-            If there is none.
+        Raises InfeasibleBudgetError or CapacityError if there is none.
         """
         return _planned(self, _rounded(check_integer("users", users, low=1)))
 

@@ -40,15 +40,10 @@ _OF_A_DISTANCE = 0.42
 class PublicScale(Plain):
     """A public map into the unit ball.
 
-    Parameters
-    ----------
-    kind : {"unit", "ball", "box"}
-        Each point is divided by its norm; or cut to norm `radius`, and divided by it; or each coordinate is cut to
-        [low, high] and moved to [-1, 1] / sqrt(d).
-    radius : float
-        Of the ball.
-    low, high : tuple of float
-        Bounds of the box, one for all coordinates or one for each.
+    - kind ({"unit", "ball", "box"}): Each point is divided by its norm; or cut to norm `radius`, and divided by it; or
+      each coordinate is cut to [low, high] and moved to [-1, 1] / sqrt(d).
+    - radius: Of the ball.
+    - low, high: Bounds of the box, one for all coordinates or one for each.
     """
 
     kind: Literal["unit", "ball", "box"]
@@ -60,15 +55,10 @@ class PublicScale(Plain):
     def of(cls, value: Any) -> PublicScale:
         """Return what an argument `public_scale` means.
 
-        Parameters
-        ----------
-        value : "unit", float or (low, high)
-            A number is the radius of a ball; low and high are numbers or have one for each coordinate.
+        - value ("unit", float or (low, high)): A number is the radius of a ball; low and high are numbers or have one
+          for each coordinate.
 
-        Raises
-        ------
-        TypeError, ValueError
-            If it is none of these, or a bound is not below the other.
+        Raises TypeError or ValueError if it is none of these, or a bound is not below the other.
         """
         if isinstance(value, str):
             return cls(check_choice("public_scale", value, ("unit",)))
@@ -97,10 +87,7 @@ class PublicScale(Plain):
 
         They are float64; with `single`, which is for simulations, directions of points in float32 are float32.
 
-        Raises
-        ------
-        ValueError
-            For another shape, a nan or an infinity, or bounds of another number of coordinates.
+        Raises ValueError for another shape, a nan or an infinity, or bounds of another number of coordinates.
         """
         points = check_vectors(name, X, single=single and self.kind == "unit")
         if self.kind == "box":

@@ -20,16 +20,10 @@ __all__ = ["STATEMENTS", "Statement", "number_elsewhere", "outcomes", "uncovered
 class Statement:
     """A numbered statement of a document.
 
-    Parameters
-    ----------
-    document : str
-        Cite key.
-    item : str
-        As printed, without what is said.
-    elsewhere : str
-        Its number in the other version of the document, if that has another one.
-    why_not : str
-        Why there is no entry that says more about it than this; empty if it has one.
+    - document: Cite key.
+    - item: As printed, without what is said.
+    - elsewhere: Its number in the other version of the document, if that has another one.
+    - why_not: Why there is no entry that says more about it than this; empty if it has one.
     """
 
     document: str

@@ -10,7 +10,6 @@ from typing import Any, ClassVar
 
 from dpverify.formulas import Hypothesis
 from dpverify.papers.figures import filled, recorded
-from dpverify.papers.walkthroughs import walkthroughs_of
 from dpverify.shown import Plain
 
 __all__ = [
@@ -113,18 +112,12 @@ EXACT = PROVING | {Method.ENUMERATION, Method.ACCOUNTING}
 class Evidence(Plain):
     """One computation, or one written proof, that backs a verdict.
 
-    Parameters
-    ----------
-    method : Method
-        How.
-    check : str
-        `module:function` inside `dpverify.evidence`: it recomputes, returns figures, and raises
-        `ContradictedError` if they do not bear out the verdict. For a written proof, its place: `docs/FILE.md#heading`
-        or `package.module:name` for a docstring.
-    shows : str
-        What it shows, in a clause, with the range that was covered.
-    quick : bool
-        Whether it takes a second or less, so that it runs in every test.
+    - method: How.
+    - check: `module:function` inside `dpverify.evidence`: it recomputes, returns figures, and raises
+      `ContradictedError` if they do not bear out the verdict. For a written proof, its place: `docs/FILE.md#heading` or
+      `package.module:name` for a docstring.
+    - shows: What it shows, in a clause, with the range that was covered.
+    - quick: Whether it takes a second or less, so that it runs in every test.
     """
 
     method: Method
@@ -150,33 +143,20 @@ symbolic = partial(Evidence, Method.SYMBOLIC)
 class Theorem(Plain):
     """One claim of a source, and what was found about it.
 
-    Parameters
-    ----------
-    name : str
-        Unique identifier, for instance `cheu2019-lemma-4.8`.
-    source : str
-        Cite key and item, `document, item`; numbers are those of the first version (see `papers.statements`).
-    statement : str
-        What it says, in the notation of `docs/notation.md`.
-    verdict : Verdict
-        What was found: never more than `checked_by` backs, see `unbacked`.
-    finding : str
-        The finding in words: the slack, the missing condition, or the counterexample. A template: `{delta:.2e}` stands
-        for the figure `delta` of one of the checks, and is filled from what was last recorded (`papers.figures`).
-    hypotheses : tuple of Hypothesis
-        Its conditions, as checkable predicates on its parameters.
-    kind : Kind
-        What the item is.
-    checked_by : tuple of Evidence
-        What backs the verdict.
-    links : tuple of str
-        Where to read on: formulas and twins (`dpverify.formulas.protocols.kde:rmse_bound`), protocols
-        (`protocols.kde`), tests (`tests/claims/test_x.py::test_y`) and documents (`docs/x.md#heading`). The passages of
-        notebooks that walk through it (`notebooks/x.ipynb#heading`, see `papers.walkthroughs`) come first.
-    concern : Concern
-        What a reader who trusts the claim as printed would get wrong.
-    repair : str
-        What to write, or do, instead; a template too.
+    - name: Unique identifier, for instance `cheu2019-lemma-4.8`.
+    - source: Cite key and item, `document, item`; numbers are those of the first version (see `papers.statements`).
+    - statement: What it says, in the notation of `docs/notation.md`.
+    - verdict: What was found: never more than `checked_by` backs, see `unbacked`.
+    - finding: The finding in words: the slack, the missing condition, or the counterexample. A template: `{delta:.2e}`
+      stands for the figure `delta` of one of the checks, and is filled from what was last recorded (`papers.figures`).
+    - hypotheses: Its conditions, as checkable predicates on its parameters.
+    - kind: What the item is.
+    - checked_by: What backs the verdict.
+    - links: Where to read on: formulas and twins (`dpverify.formulas.protocols.kde:rmse_bound`), protocols
+      (`protocols.kde`), tests (`tests/claims/test_x.py::test_y`) and documents (`docs/x.md#heading`). The passages of
+      notebooks that walk through it (`notebooks/x.ipynb#heading`) come first.
+    - concern: What a reader who trusts the claim as printed would get wrong.
+    - repair: What to write, or do, instead; a template too.
     """
 
     plain_as: ClassVar[str] = (
@@ -198,9 +178,8 @@ class Theorem(Plain):
     """Finding and repair as they were given, with names for figures."""
 
     def __post_init__(self) -> None:
-        """Fill the templates, and find the walkthroughs."""
+        """Fill the templates."""
         object.__setattr__(self, "templates", (self.finding, self.repair))
-        object.__setattr__(self, "links", (*walkthroughs_of(self.name), *self.links))
         figures = self.figures()
         for name, template in zip(("finding", "repair"), self.templates, strict=True):
             object.__setattr__(self, name, filled(template, figures))
@@ -254,10 +233,7 @@ class Theorem(Plain):
     def failed_hypotheses(self, **parameters: Any) -> tuple[Hypothesis, ...]:
         """Return the hypotheses that do not hold at these parameters.
 
-        Raises
-        ------
-        ValueError
-            If a parameter of a hypothesis is missing, or one is given that none has.
+        Raises ValueError if a parameter of a hypothesis is missing, or one is given that none has.
         """
         named: Mapping[str, Any] = parameters
         known = {name for hypothesis in self.hypotheses for name in hypothesis.parameters}

@@ -52,31 +52,17 @@ _LEAST_BINARY, _MOST_BINARY = 1e-6, 30.0
 class Amplified(Drawn):
     """What shuffling gives one user, for replaced inputs and an adversary who sees the shuffled reports.
 
-    Parameters
-    ----------
-    randomizer : str
-        One of the `RANDOMIZERS`.
-    parameters : dict
-        Those of the randomizer, by name.
-    users : int
-        n: how many take part and follow the protocol.
-    rounds : int
-        In how many all of them report afresh; the inputs of each may differ.
-    delta : float
-        At which epsilon is given.
-    epsilon : Interval
-        Its upper end holds for all that is `covered`; its lower end is attained by a mechanism and a dataset.
-    index : Interval
-        The shuffle indices: an estimate, of the first order.
-    published : dict
-        What sources give at these parameters: a float, or the reason why they do not.
-    curve : PrivacyCurve
-        The whole curve.
+    - randomizer: One of the `RANDOMIZERS`.
+    - parameters: Those of the randomizer, by name.
+    - users: n: how many take part and follow the protocol.
+    - rounds: In how many all of them report afresh; the inputs of each may differ.
+    - delta: At which epsilon is given.
+    - epsilon: Its upper end holds for all that is `covered`; its lower end is attained by a mechanism and a dataset.
+    - index: The shuffle indices: an estimate, of the first order.
+    - published: What sources give at these parameters: a float, or the reason why they do not.
+    - curve: The whole curve.
 
-    Attributes
-    ----------
-    covered : str
-        For what the upper end holds.
+    - covered: For what the upper end holds.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_table"

@@ -69,10 +69,7 @@ def honest_users(honest: Number | None, users: int) -> int | None:
 
     Written with a decimal point, 1.0 is a share too, and means all of them.
 
-    Raises
-    ------
-    ValueError
-        If it is neither, or below 1/users.
+    Raises ValueError if it is neither, or below 1/users.
     """
     if honest is None:
         return None
@@ -87,10 +84,7 @@ def honest_users(honest: Number | None, users: int) -> int | None:
 def share_of_users(name: str, fraction: Number, users: int) -> int:
     """Return how many users a fraction in (0, 1] is, rounded down: at least one.
 
-    Raises
-    ------
-    ValueError
-        If it is out of that range, or below 1/users.
+    Raises ValueError if it is out of that range, or below 1/users.
     """
     exact = exact_number(name, fraction)
     if not 0 < exact <= 1:
@@ -112,14 +106,9 @@ def answered(
 ) -> tuple[Literal["epsilon", "delta"], Fraction, PrivacyCurve, tuple[Interval, Interval], Statement]:
     """Return which of both was given, what exactly, the curve, its point there, and the upper ends of that.
 
-    Parameters
-    ----------
-    curve : callable
-        Makes the curve for a reference delta.
-    largest : callable
-        Makes what is asked at delta = 0.
-    delta, epsilon : int, float, Fraction, Decimal or decimal string
-        Exactly one, as for `account`.
+    - curve: Makes the curve for a reference delta.
+    - largest: Makes what is asked at delta = 0.
+    - delta, epsilon (int, float, Fraction, Decimal or decimal string): Exactly one, as for `account`.
     """
     if (delta is None) == (epsilon is None):
         raise ValueError(f"exactly one of delta={delta!r} and epsilon={epsilon!r} must be given.")

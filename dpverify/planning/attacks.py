@@ -26,17 +26,11 @@ CAP_SHARE = 1e-3
 class Attack(Plain):
     """How far some users can move one estimated sum of bits.
 
-    Parameters
-    ----------
-    freely : Manipulation
-        Where the shuffler passes on whatever they send.
-    cap : Cap or None
-        The least cap on the messages per user and instance that costs `CAP_SHARE` of delta at most; None where the
-        protocol fixes their number.
-    capped : Manipulation
-        With the cap; as `freely` where there is none.
-    note : str
-        Why no cap is known, where one is needed.
+    - freely: Where the shuffler passes on whatever they send.
+    - cap: The least cap on the messages per user and instance that costs `CAP_SHARE` of delta at most; None where the
+      protocol fixes their number.
+    - capped: With the cap; as `freely` where there is none.
+    - note: Why no cap is known, where one is needed.
     """
 
     freely: Manipulation
@@ -48,21 +42,12 @@ class Attack(Plain):
 def attack(protocol: BitsumProtocol, malicious: int, budget: Budget, instances: int) -> Attack:
     """Return how far so many users can move an estimate of a protocol that keeps a budget.
 
-    Parameters
-    ----------
-    protocol : BitsumProtocol
-        Of each instance.
-    malicious : int
-        m, from 0 to n.
-    budget : Budget
-        What all instances together keep; delta must be positive.
-    instances : int
-        I.
+    - protocol: Of each instance.
+    - malicious: m, from 0 to n.
+    - budget: What all instances together keep; delta must be positive.
+    - instances: I.
 
-    Raises
-    ------
-    ValueError
-        If there are not so many users.
+    Raises ValueError if there are not so many users.
     """
     freely = manipulation(protocol, malicious)
     one = manipulation(protocol, 1)
@@ -82,14 +67,9 @@ def density_attack(row: DensityRow, malicious: int, budget: Budget) -> Attack:
     `2 R |s| sum |g_j| / (n I)` at most, s the farther of both ends. That is attained where the features that are not 0
     have one sign; at given queries `dpverify.claims.attacks.manipulation.density_manipulation` is exact.
 
-    Parameters
-    ----------
-    row : DensityRow
-        The estimator.
-    malicious : int
-        m, from 0 to n.
-    budget : Budget
-        What it keeps.
+    - row: The estimator.
+    - malicious: m, from 0 to n.
+    - budget: What it keeps.
     """
     found = attack(row.bitsum.protocol, malicious, budget, row.bits)
     scale = 2.0 * row.family.R * _largest_sum(row) / (row.bitsum.protocol.users * row.pairs)

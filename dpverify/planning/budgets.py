@@ -24,21 +24,14 @@ __all__ = ["BudgetSplit", "Share", "split_budget"]
 class Share(Plain):
     """What one instance may spend by one way of composing, or why there is nothing.
 
-    Parameters
-    ----------
-    composition : str
-        A composition theorem, or "exact".
-    epsilon0, delta0 : float or None
-        An instance that is (epsilon0, delta0)-DP is private enough, if it is of the named protocol with these
-        parameters for "exact", whatever it is for a theorem; None where there is none.
-    delta_slack : float or None
-        The part of the budget's delta that the theorem spends itself.
-    parameters : dict or None
-        Of the protocol with the least error; for "exact" only.
-    error : str or None
-        Why there is none, in one sentence.
-    epsilon0_limit, delta0_limit : Fraction or None
-        What the theorem allows before it is rounded down to a float, where that is a rational number.
+    - composition: A composition theorem, or "exact".
+    - epsilon0, delta0: An instance that is (epsilon0, delta0)-DP is private enough, if it is of the named protocol with
+      these parameters for "exact", whatever it is for a theorem; None where there is none.
+    - delta_slack: The part of the budget's delta that the theorem spends itself.
+    - parameters: Of the protocol with the least error; for "exact" only.
+    - error: Why there is none, in one sentence.
+    - epsilon0_limit, delta0_limit: What the theorem allows before it is rounded down to a float, where that is a
+      rational number.
     """
 
     plain_as: ClassVar[str] = "composition error? *_allowed parameters?"
@@ -67,18 +60,11 @@ class Share(Plain):
 class BudgetSplit(Drawn):
     """The shares of one budget.
 
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the whole.
-    instances, sparsity : int
-        I and S.
-    bitsum : str or None
-        The protocol whose exact law was composed.
-    users : int or None
-        Its n.
-    rows : tuple of Share
-        One per composition theorem, and "exact" for a named protocol.
+    - budget: The budget of the whole.
+    - instances, sparsity: I and S.
+    - bitsum: The protocol whose exact law was composed.
+    - users: Its n.
+    - rows: One per composition theorem, and "exact" for a named protocol.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.budgets:budget_table"

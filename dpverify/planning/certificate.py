@@ -49,32 +49,16 @@ Losses = list[tuple[float, float]]
 def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Number | None = None) -> dict[str, Any]:
     """Return a certificate of the least epsilon that one can show for a protocol, or several on the same users.
 
-    Parameters
-    ----------
-    protocol : object
-        A protocol with a law in `dpverify.certificates.checker`; its parameters are certified as their floats print.
-        Or a list of (protocol, instances) or (protocol, instances, honest) on the same users, as for `account`.
-    delta : int, float, str, Decimal or Fraction
-        In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
-    instances : int
-        How many runs of one protocol, at least 1.
-    honest : number, optional
-        How many of the users of one protocol follow it, or below 1 which share of them; all when omitted.
+    - protocol: A protocol with a law in `dpverify.certificates.checker`; its parameters are certified as their floats
+      print. Or a list of (protocol, instances) or (protocol, instances, honest) on the same users, as for `account`.
+    - delta: In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
+    - instances: How many runs of one protocol, at least 1.
+    - honest: How many of the users of one protocol follow it, or below 1 which share of them; all when omitted.
 
-    Returns
-    -------
-    dict
-        What `dpverify check` reads, as JSON: plain integers, strings and lists.
+    Returns: What `dpverify check` reads, as JSON: plain integers, strings and lists. Raises TypeError or ValueError for
+    a protocol that has no certificate, or an argument out of its range. Raises CapacityError if it would take more than
+    the checker does.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a protocol that has no certificate, or an argument out of its range.
-    CapacityError
-        If it would take more than the checker does.
-
-    Notes
-    -----
     Its rules are proved in docs/certificates.md.
     """
     typed, share = typed_delta(delta)
@@ -107,16 +91,10 @@ def typed_delta(delta: Number) -> tuple[str, float]:
 def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, delta: str) -> dict[str, Any]:
     """Return the certificate of what a result is about, if that is what certificates can show; see `certificate`.
 
-    Parameters
-    ----------
-    days : sequence of Day or of (protocol, instances, honest)
-        All that runs.
-    change : Full or L2Bounded
-        What one user's replacement changes.
-    adversary : ThreatModel
-        Whose view.
-    delta : str
-        Of everything together.
+    - days: All that runs.
+    - change: What one user's replacement changes.
+    - adversary: Whose view.
+    - delta: Of everything together.
     """
     entries = days_of(days)
     if not isinstance(change, Full):

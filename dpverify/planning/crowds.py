@@ -30,16 +30,10 @@ _WIDTH = 1e-4
 class CrowdRow(Plain):
     """One plan, and what it gives at every honest fraction.
 
-    Parameters
-    ----------
-    plan : PlanRow
-        The parameters, for all users.
-    epsilons : tuple of Interval or None
-        One for each fraction, at the budget's delta; None where the law was too large.
-    errors : tuple of str
-        Why, once each.
-    attack : Attack or None
-        What the malicious users can do, if it was asked for how many.
+    - plan: The parameters, for all users.
+    - epsilons: One for each fraction, at the budget's delta; None where the law was too large.
+    - errors: Why, once each.
+    - attack: What the malicious users can do, if it was asked for how many.
     """
 
     plain_as: ClassVar[str] = "plan epsilons errors attack?"
@@ -54,20 +48,12 @@ class CrowdRow(Plain):
 class Crowd(Tried[CrowdRow], Drawn):
     """Epsilon against the honest fraction, for plans of one budget.
 
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the whole composition.
-    users, instances : int
-        n and I.
-    honest : tuple of int
-        How many users are honest, one for each fraction.
-    fractions : tuple of Fraction
-        Of the users, as asked.
-    rows : tuple of CrowdRow or FailedPlan
-        One per bitsum.
-    density : DensityRow or None
-        The estimator whose bitsum the only row is of, if it is of one: attacks are on a density then.
+    - budget: The budget of the whole composition.
+    - users, instances: n and I.
+    - honest: How many users are honest, one for each fraction.
+    - fractions: Of the users, as asked.
+    - rows: One per bitsum.
+    - density: The estimator whose bitsum the only row is of, if it is of one: attacks are on a density then.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.crowds:crowd_table"
@@ -158,19 +144,11 @@ def crowd_of(
 ) -> Crowd:
     """Account plans that are there already for every fraction of honest users.
 
-    Parameters
-    ----------
-    plans : Comparison
-        At most one row for each bitsum, at a budget with a positive delta, of changes in full.
-    fractions, malicious
-        As for `crowd`.
-    progress : callable, optional
-        `progress(done, total)` in rows, after every row.
+    - plans: At most one row for each bitsum, at a budget with a positive delta, of changes in full.
+    - fractions, malicious: As for `crowd`.
+    - progress: `progress(done, total)` in rows, after every row.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    Raises TypeError or ValueError for an argument out of range.
     """
     budget, users, asked, honest = _checked(plans.budget, plans.users, fractions, malicious)
     instances = plans.instances
@@ -201,21 +179,12 @@ def crowd_density(
 ) -> Crowd:
     """Plan a density estimator with the least error, and account it for every fraction of honest users.
 
-    Parameters
-    ----------
-    kernel, dimension, bandwidth
-        As in `dpverify.planning.kernels.density.plan_density`.
-    budget, users, fractions, honest
-        As for `crowd`.
-    bitsum : str
-        Of all bits.
-    malicious : int, optional
-        m, from 0 to n: of how many users it is shown how far they can move a density, at whatever query.
+    - kernel, dimension, bandwidth: As in `dpverify.planning.kernels.density.plan_density`.
+    - budget, users, fractions, honest: As for `crowd`.
+    - bitsum: Of all bits.
+    - malicious: m, from 0 to n: of how many users it is shown how far they can move a density, at whatever query.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    Raises TypeError or ValueError for an argument out of range.
     """
     budget, users, asked, counts = _checked(budget, users, fractions, malicious)
     best = plan_density(
@@ -272,23 +241,13 @@ def epsilon_among(
 ) -> Interval:
     """Return what is left of a plan's epsilon, at its budget's delta, where so many users follow the protocol.
 
-    Parameters
-    ----------
-    honest : int
-        How many, from 1 to n.
-    protocol : object
-        What is accounted: the plan's protocol, or a density estimator with it.
-    row : PlanRow
-        The plan.
-    budget : Budget
-        That it was made for.
-    instances, squared_change
-        As for `dpverify.planning.account.account`.
+    - honest: How many, from 1 to n.
+    - protocol: What is accounted: the plan's protocol, or a density estimator with it.
+    - row: The plan.
+    - budget: That it was made for.
+    - instances, squared_change: As for `dpverify.planning.account.account`.
 
-    Raises
-    ------
-    CapacityError
-        If the law is too large to compute.
+    Raises CapacityError if the law is too large to compute.
     """
     end = account(
         protocol,

@@ -36,24 +36,14 @@ _TOLERANCE = 1e-6
 class MeanPlan(Plain):
     """One estimator of the mean of values in [0, 1] that meets a budget.
 
-    Parameters
-    ----------
-    mechanism : str
-        Its name.
-    protocol : object
-        The protocol, ready to run.
-    parameters : dict
-        Its parameters by argument name.
-    rmse : float
-        Exact root mean squared error, for the worst dataset.
-    statement : str
-        What its source says of the error.
-    published : float or None
-        The number that the statement gives, with the constant 1; None where it says nothing.
-    exact : float
-        The truth in the same measure: the root mean squared error unless it says otherwise.
-    guarantee : Guarantee
-        What the whole gives.
+    - mechanism: Its name.
+    - protocol: The protocol, ready to run.
+    - parameters: Its parameters by argument name.
+    - rmse: Exact root mean squared error, for the worst dataset.
+    - statement: What its source says of the error.
+    - published: The number that the statement gives, with the constant 1; None where it says nothing.
+    - exact: The truth in the same measure: the root mean squared error unless it says otherwise.
+    - guarantee: What the whole gives.
     """
 
     plain_as: ClassVar[str] = "mechanism parameters rmse statement published exact guarantee"
@@ -72,18 +62,12 @@ class MeanPlan(Plain):
 class MeanPlans(Drawn):
     """What one budget buys for a mean, by every estimator.
 
-    Parameters
-    ----------
-    budget : Budget
-        Of all estimates together.
-    users, instances : int
-        How many users hold a value, and how many means each takes part in.
-    plans : tuple of MeanPlan
-        Those that meet the budget.
-    failures : dict of str to str
-        By name of the others, why there is none.
-    least_local_rmse : float or None
-        What the error of every local estimator of a mean of bits is at least, for some dataset; None where delta > 0.
+    - budget: Of all estimates together.
+    - users, instances: How many users hold a value, and how many means each takes part in.
+    - plans: Those that meet the budget.
+    - failures: By name of the others, why there is none.
+    - least_local_rmse: What the error of every local estimator of a mean of bits is at least, for some dataset; None
+      where delta > 0.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.means:means_table"

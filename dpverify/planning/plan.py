@@ -48,28 +48,17 @@ EXACT = "exact"
 class PlanRow(Drawn):
     """Parameters of one protocol that meet a budget.
 
-    Parameters
-    ----------
-    bitsum, method, composition : str
-        Protocol name, how the parameters were found, and how the instances were composed.
-    epsilon0, delta0 : float or None
-        Privacy parameters of one instance; None where none were fixed (exact composition).
-    protocol : BitsumProtocol
-        The protocol, ready to run.
-    parameters : dict
-        Its parameters by argument name.
-    bitsum_rmse : float
-        Exact root mean squared error of one bitsum, in users.
-    messages_per_user, bits_per_user : float
-        Expected, per instance, for a user whose bit is 1; bits of content, the tag of the instance apart.
-    guarantee : Guarantee
-        What the whole gives.
-    change : Full or L2Bounded
-        What one user's replacement changes, in how many bitsums.
-    notes : tuple of str
-        What a reader must know, for instance hypotheses of the published theorem that do not hold.
-    honest : int or None
-        How many users must follow the protocol for the guarantee; None for all of them.
+    - bitsum, method, composition: Protocol name, how the parameters were found, and how the instances were composed.
+    - epsilon0, delta0: Privacy parameters of one instance; None where none were fixed (exact composition).
+    - protocol: The protocol, ready to run.
+    - parameters: Its parameters by argument name.
+    - bitsum_rmse: Exact root mean squared error of one bitsum, in users.
+    - messages_per_user, bits_per_user: Expected, per instance, for a user whose bit is 1; bits of content, the tag of
+      the instance apart.
+    - guarantee: What the whole gives.
+    - change: What one user's replacement changes, in how many bitsums.
+    - notes: What a reader must know, for instance hypotheses of the published theorem that do not hold.
+    - honest: How many users must follow the protocol for the guarantee; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:plan_row_table"

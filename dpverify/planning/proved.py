@@ -94,14 +94,9 @@ class TargetEpsilon:
 class Search:
     """The search for a protocol's parameters.
 
-    Parameters
-    ----------
-    claims : BitsumClaims
-        The protocol's twin.
-    users : int
-        n.
-    max_messages_per_user, error_margin : float or None
-        As in `dpverify.planning.plan.plan`.
+    - claims: The protocol's twin.
+    - users: n.
+    - max_messages_per_user, error_margin: As in `dpverify.planning.plan.plan`.
     """
 
     claims: BitsumClaims[Any]

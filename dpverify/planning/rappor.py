@@ -38,16 +38,10 @@ _BITS_PER_CANDIDATE = 8
 class RapporRow(Plain):
     """Parameters that keep both epsilons, for one number of hash functions.
 
-    Parameters
-    ----------
-    protocol : Rappor
-        For one report.
-    epsilon_one, epsilon_limit : Interval
-        The exact largest loss of one report, and of any number of reports on one value.
-    deviation : float
-        About the standard deviation of a rare string's estimated count.
-    least_holders : float
-        About how many users must hold a string to have it named with probability 1/2, at level 0.05.
+    - protocol: For one report.
+    - epsilon_one, epsilon_limit: The exact largest loss of one report, and of any number of reports on one value.
+    - deviation: About the standard deviation of a rare string's estimated count.
+    - least_holders: About how many users must hold a string to have it named with probability 1/2, at level 0.05.
     """
 
     plain_as: ClassVar[str] = "parameters=protocol epsilon_one epsilon_limit deviation least_holders"
@@ -67,14 +61,9 @@ class RapporRow(Plain):
 class RapporPlan(Drawn):
     """Parameters for some numbers of hash functions.
 
-    Parameters
-    ----------
-    epsilon_one, epsilon_limit : Fraction
-        What was asked for.
-    users, candidates : int
-        How many users there are, and strings to look for.
-    rows : tuple of RapporRow
-        By number of hash functions.
+    - epsilon_one, epsilon_limit: What was asked for.
+    - users, candidates: How many users there are, and strings to look for.
+    - rows: By number of hash functions.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.rappor:rappor_table"

@@ -30,28 +30,15 @@ _PROFILE_WIDTH = 1e-3
 class AccountResult(Drawn):
     """What a protocol's composition really gives.
 
-    Parameters
-    ----------
-    name : str
-        The protocol's name.
-    protocol : object
-        The protocol.
-    parameters : dict
-        Its parameters by argument name.
-    change : Full or L2Bounded
-        How many instances the same user takes part in, and what her replacement changes in them.
-    epsilon, delta : Interval
-        The privacy curve's point: one is the value that was asked at, the other contains the truth.
-    guarantee : Guarantee
-        The upper ends, as an (epsilon, delta)-DP statement.
-    asked : {"epsilon", "delta"}
-        Which of both was given.
-    at : Fraction
-        The number that was given, exactly.
-    notes : tuple of str
-        How the supremum over datasets was taken.
-    honest : int or None
-        How many users follow the protocol, at least; None for all of them.
+    - name: The protocol's name.
+    - parameters: Its parameters by argument name.
+    - change: How many instances the same user takes part in, and what her replacement changes in them.
+    - epsilon, delta: The privacy curve's point: one is the value that was asked at, the other contains the truth.
+    - guarantee: The upper ends, as an (epsilon, delta)-DP statement.
+    - asked ({"epsilon", "delta"}): Which of both was given.
+    - at: The number that was given, exactly.
+    - notes: How the supremum over datasets was taken.
+    - honest: How many users follow the protocol, at least; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:account_table"
@@ -83,10 +70,7 @@ class AccountResult(Drawn):
     def epsilons(self, deltas: Sequence[float]) -> list[Interval]:
         """Return epsilon at other deltas, enclosed: the privacy profile of the same composition.
 
-        Parameters
-        ----------
-        deltas : sequence of float
-            In (0, 1), at least one; the accuracy is set for the least.
+        - deltas: In (0, 1), at least one; the accuracy is set for the least.
         """
         with within_limits(self.name):
             curve = self._curve(_PROFILE_WIDTH, min(deltas))
@@ -102,24 +86,13 @@ class AccountResult(Drawn):
     ) -> Meaning:
         """Return what the best attacker reaches, with both ends proved: see docs/meaning.md.
 
-        Parameters
-        ----------
-        rates : sequence of number
-            At which rates of false positives the least false negatives are wanted.
-        priors : sequence of number
-            At which prior probabilities of one of two neighbours it is guessed which of them it is.
-        values : sequence of int
-            Among how many values of a secret, each as likely as the others, is guessed.
-        relative_width : float
-            The numerical accuracy wanted, of delta, and absolutely a fifth of it of false negatives.
+        - rates: At which rates of false positives the least false negatives are wanted.
+        - priors: At which prior probabilities of one of two neighbours it is guessed which of them it is.
+        - values: Among how many values of a secret, each as likely as the others, is guessed.
+        - relative_width: The numerical accuracy wanted, of delta, and absolutely a fifth of it of false negatives.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For a rate or a prior that is not in [1e-9, 1 - 1e-9], or fewer than two values.
+        Raises TypeError or ValueError for a rate or a prior that is not in [1e-9, 1 - 1e-9], or fewer than two values.
 
-        Examples
-        --------
         >>> import dpverify
         >>> found = dpverify.account(dpverify.RandomizedResponse(1000, 0.25), delta="1e-6").meaning()
         >>> print(found.advantage)
@@ -150,10 +123,8 @@ class AccountResult(Drawn):
         See `dpverify.planning.certificate.certificate`, and `write_certificate` there, and of joint changes
         `dpverify.planning.contours.contour_certificate.contour_certificate`.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For a protocol, a threat model or a change that has none, or if epsilon was what was given.
+        Raises TypeError or ValueError for a protocol, a threat model or a change that has none, or if epsilon was what
+        was given.
         """
         from dpverify.planning.contours.contour_certificate import certificate_of
 
@@ -170,14 +141,9 @@ class AccountResult(Drawn):
 class HonestView:
     """What an adversary sees of the users who follow a protocol.
 
-    Parameters
-    ----------
-    claims : MechanismClaims
-        The protocol's twin.
-    protocols : tuple
-        The protocol of those users alone; two where it lies between these, the less private one first.
-    adversary : ThreatModel
-        Whose view.
+    - claims: The protocol's twin.
+    - protocols: The protocol of those users alone; two where it lies between these, the less private one first.
+    - adversary: Whose view.
     """
 
     claims: MechanismClaims[Any]

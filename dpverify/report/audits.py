@@ -27,12 +27,8 @@ _POWER = 0.95
 def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
     """Return the verdict, one row per kind of tests, the evidence of violations, and what was not tested.
 
-    Parameters
-    ----------
-    report : AuditReport
-        As `dpverify.audit.protocol.audit_protocol` returns it.
-    every : bool
-        A row for every test, and all that was looked at besides.
+    - report: As `dpverify.audit.protocol.audit_protocol` returns it.
+    - every: A row for every test, and all that was looked at besides.
     """
     table = rows_under("check", "verdict", "fault looked for", numbers=("p",))
     rows = list(_alone(report.results) if every else _grouped(report.results))

@@ -30,16 +30,11 @@ _NARROW = 300.0
 class Series:
     """Numbers that belong together.
 
-    Parameters
-    ----------
-    label : str
-        The legend's text.
-    x : sequence of float
-        Where.
-    y : sequence of float or Interval
-        What; an interval is drawn in its whole width.
-    kind : str
-        `line` for what is computed, `points` for what was simulated or measured, `steps` for probabilities of integers.
+    - label: The legend's text.
+    - x: Where.
+    - y: What; an interval is drawn in its whole width.
+    - kind: `line` for what is computed, `points` for what was simulated or measured, `steps` for probabilities of
+      integers.
     """
 
     label: str
@@ -65,25 +60,14 @@ def chart(
 ) -> Figure:
     """Draw series in one pair of axes, told apart by colour, dash and marker.
 
-    Parameters
-    ----------
-    series : sequence of Series
-        At most four.
-    x, y : str
-        The axes' labels, with units.
-    title : str, optional
-        Above the axes.
-    log : str
-        Which axes are logarithmic.
-    level : (str, float), optional
-        A horizontal line, with its name.
-    axes : Axes, optional
-        Where; on a figure of their own when omitted.
+    - series: At most four.
+    - x, y: The axes' labels, with units.
+    - title: Above the axes.
+    - log: Which axes are logarithmic.
+    - level: A horizontal line, with its name.
+    - axes: Where; on a figure of their own when omitted.
 
-    Raises
-    ------
-    ValueError
-        For more series than there are styles to tell them apart.
+    Raises ValueError for more series than there are styles to tell them apart.
     """
     if len(series) > len(STYLES):
         raise ValueError(f"series holds {len(series)} series, but at most {len(STYLES)} can be told apart.")
@@ -147,18 +131,11 @@ def bars(
 ) -> Figure:
     """Draw one bar for each name, from above to below, with its value at its end.
 
-    Parameters
-    ----------
-    names : sequence of str
-        What the bars are.
-    values : sequence of float
-        Their lengths, positive where `log`.
-    x : str
-        What they measure, with its unit.
-    title, axes
-        As for `chart`.
-    log : bool
-        Whether the lengths are logarithmic.
+    - names: What the bars are.
+    - values: Their lengths, positive where `log`.
+    - x: What they measure, with its unit.
+    - title, axes: As for `chart`.
+    - log: Whether the lengths are logarithmic.
     """
     drawn = axes_for(axes, 6.4, 1.2 + 0.36 * len(names))
     places = range(len(names))

@@ -19,12 +19,8 @@ _GAP = 2
 class Rows:
     """Rows under headers, of which no word is ever split to make a table fit, and nothing is cut off.
 
-    Parameters
-    ----------
-    headers : sequence of str
-        One per column.
-    numbers : collection of str
-        The headers whose columns are aligned to the right.
+    - headers: One per column.
+    - numbers: The headers whose columns are aligned to the right.
     """
 
     def __init__(self, headers: Sequence[str], numbers: Collection[str] = ()) -> None:
@@ -35,10 +31,7 @@ class Rows:
     def add_row(self, *cells: str | Text) -> None:
         """Append a row; a string is taken as it is, without markup.
 
-        Raises
-        ------
-        ValueError
-            If there are not as many cells as headers.
+        Raises ValueError if there are not as many cells as headers.
         """
         if len(cells) != len(self._headers):
             raise ValueError(f"cells={cells!r} must have one entry for each of {len(self._headers)} headers.")

@@ -58,14 +58,9 @@ _METADATA: dict[str, dict[str, str | None]] = {
 class Curve:
     """A privacy profile, as points.
 
-    Parameters
-    ----------
-    label : str
-        The legend's text.
-    deltas : sequence of float
-        Where it was evaluated, positive.
-    epsilons : sequence of float or Interval
-        In nats; of an interval the whole width is drawn.
+    - label: The legend's text.
+    - deltas: Where it was evaluated, positive.
+    - epsilons: In nats; of an interval the whole width is drawn.
     """
 
     label: str
@@ -114,19 +109,11 @@ def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> N
 def privacy_profile(curves: Sequence[Curve], *, budget: Budget | None = None, title: str | None = None) -> Figure:
     """Draw epsilon against delta.
 
-    Parameters
-    ----------
-    curves : sequence of Curve
-        At most four.
-    budget : Budget, optional
-        Marked with a cross.
-    title : str, optional
-        Above the axes.
+    - curves: At most four.
+    - budget: Marked with a cross.
+    - title: Above the axes.
 
-    Raises
-    ------
-    ValueError
-        For more curves than there are styles to tell them apart.
+    Raises ValueError for more curves than there are styles to tell them apart.
     """
     if len(curves) > len(STYLES):
         raise ValueError(f"curves holds {len(curves)} curves, but at most {len(STYLES)} can be told apart.")
@@ -237,12 +224,8 @@ def plan_profile(row: PlanRow, axes: Axes | None = None) -> Axes:
 def demo_accuracies(result: DemoResult, axes: Axes | None = None) -> Axes:
     """Draw the demonstration and return the axes of its accuracies, or those alone on given axes.
 
-    Parameters
-    ----------
-    result : DemoResult
-        As `dpverify.demo.run` returns it.
-    axes : Axes, optional
-        Where; on a figure with the noise beside them when omitted.
+    - result: As `dpverify.demo.run` returns it.
+    - axes: Where; on a figure with the noise beside them when omitted.
     """
     if axes is None:
         return demo_figure(result).axes[0]
@@ -306,19 +289,11 @@ def check_path(path: Path, name: str = "plot") -> None:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure as PNG, SVG or PDF, all of it or nothing: a reader never sees half a file.
 
-    Parameters
-    ----------
-    figure : Figure
-        What to write.
-    path : Path
-        Where, in a folder that exists; its extension names the format, and a file there is replaced.
+    - figure: What to write.
+    - path: Where, in a folder that exists; its extension names the format, and a file there is replaced.
 
-    Raises
-    ------
-    ValueError
-        If the extension is none of .png, .svg, .pdf, or something other than a file is there.
-    OSError
-        If the folder cannot be written to.
+    Raises ValueError if the extension is none of .png, .svg, .pdf, or something other than a file is there. Raises
+    OSError if the folder cannot be written to.
     """
     check_path(path, "path")
     kind = path.suffix.lower()

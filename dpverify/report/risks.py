@@ -50,12 +50,8 @@ def meaning_table(meaning: Meaning) -> RenderableType:
 def trade_off_figure(meaning: Meaning, axes: Axes | None = None) -> Axes:
     """Draw the least false negatives against the rate of false positives, as a band between its two ends.
 
-    Parameters
-    ----------
-    meaning : Meaning
-        As `meaning()` of an account returns it.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
+    - meaning: As `meaning()` of an account returns it.
+    - axes: Where; on a figure of its own when omitted.
     """
     from dpverify.report.plots import STYLES, axes_for
 

@@ -144,14 +144,9 @@ def epsilon_of(guarantee: Guarantee, within: float | Fraction = math.inf) -> str
 def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list[str]:
     """Return what a reader of a plan must know that a table's columns do not say.
 
-    Parameters
-    ----------
-    row : PlanRow
-        The plan.
-    common : ThreatModel
-        That of most plans of the table, which need not be said.
-    words : bool
-        Whether to add the parameters that are words.
+    - row: The plan.
+    - common: That of most plans of the table, which need not be said.
+    - words: Whether to add the parameters that are words.
     """
     adversary = row.guarantee.threat_model
     special = [] if adversary is common else [f"{adversary.value} threat model"]

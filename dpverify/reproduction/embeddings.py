@@ -21,14 +21,8 @@ _HELD_OUT = 10
 class Words:
     """A public vocabulary.
 
-    Parameters
-    ----------
-    words : sequence of str
-        Its words.
-    vectors : ndarray of float64, shape (words, d)
-        Of norm 1.
-    classes : ndarray of int64, shape (words,), optional
-        The class that each word belongs to, where that is known.
+    - vectors (ndarray of float64, shape (words, d)): Of norm 1.
+    - classes (ndarray of int64, shape (words,)): The class that each word belongs to, where that is known.
     """
 
     words: tuple[str, ...]
@@ -40,16 +34,10 @@ class Words:
 class Embeddings:
     """Points of norm 1 with labels, in an order that does not depend on them.
 
-    Parameters
-    ----------
-    name : str
-        What the data is.
-    points : ndarray of float64, shape (n, d)
-        Of norm 1; the first tenth is held out.
-    labels : ndarray of int64, shape (n,)
-        In 0, ..., classes - 1.
-    vocabulary : Words, optional
-        For decoding; the held-out points when omitted.
+    - name: What the data is.
+    - points (ndarray of float64, shape (n, d)): Of norm 1; the first tenth is held out.
+    - labels (ndarray of int64, shape (n,)): In 0, ..., classes - 1.
+    - vocabulary: For decoding; the held-out points when omitted.
     """
 
     name: str
@@ -104,19 +92,11 @@ def bundled() -> Embeddings:
 def read(path: Path, vocabulary: Path | None = None) -> Embeddings:
     """Return the embeddings of a file.
 
-    Parameters
-    ----------
-    path : Path
-        An npz file with `X`, shape (n, d), and labels `y`.
-    vocabulary : Path, optional
-        An npz file with `words` and their vectors `X`.
+    - path: An npz file with `X`, shape (n, d), and labels `y`.
+    - vocabulary: An npz file with `words` and their vectors `X`.
 
-    Raises
-    ------
-    ValueError
-        If a file lacks an array, or has one of another shape, or numbers that are not finite.
-    OSError
-        If a file cannot be read.
+    Raises ValueError if a file lacks an array, or has one of another shape, or numbers that are not finite. Raises
+    OSError if a file cannot be read.
     """
     arrays = _arrays(path, ("X", "y"))
     points, labels = arrays["X"], arrays["y"]

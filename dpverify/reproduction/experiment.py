@@ -23,16 +23,10 @@ Row = Mapping[str, Any]
 class Setting:
     """What an experiment runs on.
 
-    Parameters
-    ----------
-    data : Embeddings
-        Points and labels.
-    quick : bool
-        Whether to take fewer settings and runs: seconds, for a first look.
-    seed : int
-        The same seed gives the same numbers.
-    progress : callable
-        `progress(line)` says what runs now.
+    - data: Points and labels.
+    - quick: Whether to take fewer settings and runs: seconds, for a first look.
+    - seed: The same seed gives the same numbers.
+    - progress: `progress(line)` says what runs now.
     """
 
     data: Embeddings
@@ -49,14 +43,9 @@ class Setting:
 class Finding(Plain):
     """A sentence of the source on its experiment, and whether it is so here.
 
-    Parameters
-    ----------
-    statement : str
-        What the source states.
-    holds : bool, optional
-        Whether these rows agree; None where they cannot tell, as accuracies at chance cannot.
-    evidence : str
-        The figures that say so.
+    - statement: What the source states.
+    - holds: Whether these rows agree; None where they cannot tell, as accuracies at chance cannot.
+    - evidence: The figures that say so.
     """
 
     statement: str
@@ -72,20 +61,12 @@ class Finding(Plain):
 class Panel:
     """One pair of axes of an experiment's figure.
 
-    Parameters
-    ----------
-    title : str
-        Above it.
-    x, y : str
-        Keys of the rows: what is drawn against what.
-    by : str
-        The key whose values are the lines.
-    rows : sequence of mapping
-        The rows that are drawn.
-    x_label, y_label : str
-        With units.
-    log : str
-        Which axes are logarithmic.
+    - title: Above it.
+    - x, y: Keys of the rows: what is drawn against what.
+    - by: The key whose values are the lines.
+    - rows: The rows that are drawn.
+    - x_label, y_label: With units.
+    - log: Which axes are logarithmic.
     """
 
     title: str
@@ -102,18 +83,11 @@ class Panel:
 class Reproduction(Drawn):
     """What an experiment came to.
 
-    Parameters
-    ----------
-    name, source, what, data : str
-        The experiment, where it stands, what it measures, and on what.
-    rows : tuple of mapping
-        One per setting; all have the same keys.
-    findings : tuple of Finding
-        What the source says of it, judged by these rows.
-    panels : tuple of Panel
-        How it is drawn.
-    notes : tuple of str
-        How it differs from the source's experiment.
+    - name, source, what, data: The experiment, where it stands, what it measures, and on what.
+    - rows: One per setting; all have the same keys.
+    - findings: What the source says of it, judged by these rows.
+    - panels: How it is drawn.
+    - notes: How it differs from the source's experiment.
     """
 
     table_by: ClassVar[str] = "dpverify.report.papers.reproductions:reproduction_table"
@@ -134,16 +108,10 @@ class Reproduction(Drawn):
 class Experiment:
     """A figure or a table of a source that can be made again.
 
-    Parameters
-    ----------
-    name : str
-        Such as `wagner2025-figure-1`.
-    source, what : str
-        Where it stands, and what it measures.
-    run : callable
-        Takes a `Setting` and returns a `Reproduction`.
-    decodes : bool
-        Whether it looks words of a vocabulary up.
+    - name: Such as `wagner2025-figure-1`.
+    - source, what: Where it stands, and what it measures.
+    - run: Takes a `Setting` and returns a `Reproduction`.
+    - decodes: Whether it looks words of a vocabulary up.
     """
 
     name: str

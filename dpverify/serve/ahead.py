@@ -19,12 +19,8 @@ _SOON = 2
 class Move:
     """Which slider was moved last, and which way.
 
-    Parameters
-    ----------
-    name : str
-        The control.
-    step : {-1, 1}
-        Down or up.
+    - name: The control.
+    - step ({-1, 1}): Down or up.
     """
 
     name: str
@@ -48,12 +44,8 @@ def ahead(state: State, move: Move | None = None) -> list[Piece]:
 
     Changes of T^2 are not looked ahead: joint plans take long, and the plan without joint changes stays.
 
-    Parameters
-    ----------
-    state : State
-        Where they stand.
-    move : Move, optional
-        How it came to that.
+    - state: Where they stand.
+    - move: How it came to that.
     """
     found: list[Piece] = []
     names = [name for name in CONTROLS if name != "squared_change"]

@@ -62,12 +62,8 @@ class Guard:
     without reading the answer: `Origin`, `Sec-Fetch-Site` and a header of our own tell. A link from anywhere may be
     followed to the page itself.
 
-    Parameters
-    ----------
-    app : ASGI application
-        What is guarded.
-    port : int
-        That it is served at.
+    - app: What is guarded.
+    - port: That it is served at.
     """
 
     def __init__(self, app: ASGIApp, port: int) -> None:
@@ -112,10 +108,7 @@ class Guard:
 class _Planner:
     """What the routes share.
 
-    Parameters
-    ----------
-    desk : Desk
-        Who computes.
+    - desk: Who computes.
     """
 
     def __init__(self, desk: Desk) -> None:
@@ -192,12 +185,8 @@ def _file(path: Path, media_type: str) -> Callable[[Request], Any]:
 def application(planner: _Planner, port: int) -> ASGIApp:
     """Return the application.
 
-    Parameters
-    ----------
-    planner : _Planner
-        Who answers.
-    port : int
-        That it is served at.
+    - planner: Who answers.
+    - port: That it is served at.
     """
     routes = [Route(path, _file(*file), methods=["GET"]) for path, file in _FILES.items()]
     routes += [Route("/controls", planner.controls), Route("/answers", planner.answers)]
@@ -207,17 +196,10 @@ def application(planner: _Planner, port: int) -> ASGIApp:
 def run(port: int, ready: Callable[[str], None]) -> None:
     """Serve the page until Ctrl-C.
 
-    Parameters
-    ----------
-    port : int
-        0 for any that is free.
-    ready : callable
-        Called with the page's address, once it is served.
+    - port: 0 for any that is free.
+    - ready: Called with the page's address, once it is served.
 
-    Raises
-    ------
-    ValueError
-        If the port cannot be had.
+    Raises ValueError if the port cannot be had.
     """
     with listening(port) as listener:
         port = listener.getsockname()[1]

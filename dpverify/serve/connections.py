@@ -21,15 +21,9 @@ PATIENCE = 5.0
 def listening(port: int) -> socket.socket:
     """Return a socket that listens on this machine only.
 
-    Parameters
-    ----------
-    port : int
-        0 for any that is free.
+    - port: 0 for any that is free.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be had.
+    Raises ValueError if it cannot be had.
     """
     # By this name asyncio has its connections send at once what is short (TCP_NODELAY): 2 ms, and not 50.
     found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -48,12 +42,8 @@ def listening(port: int) -> socket.socket:
 def configured(app: ASGIApp, connections: int) -> uvicorn.Config:
     """Return how an application is served: nothing is written about who asks.
 
-    Parameters
-    ----------
-    app : ASGI application
-        What answers.
-    connections : int
-        Where there are more, the one that has kept us waiting for its request the longest is closed.
+    - app: What answers.
+    - connections: Where there are more, the one that has kept us waiting for its request the longest is closed.
     """
     return uvicorn.Config(
         app,

@@ -64,12 +64,8 @@ class Desk:
     A question that nobody waits for is dropped; if it is being computed and its process is wanted for another one, that
     process is killed. Answers are remembered for as long as the desk lives.
 
-    Parameters
-    ----------
-    count : int
-        How many processes.
-    seconds : float
-        The longest that a question may take.
+    - count: How many processes.
+    - seconds: The longest that a question may take.
     """
 
     def __init__(self, count: int, seconds: float = SECONDS) -> None:

@@ -32,19 +32,12 @@ may go, and the rest."""
 class Piece:
     """A plan, its privacy profile, its epsilon, or one point of a curve.
 
-    Parameters
-    ----------
-    curve : {"quick", "plan", "profile", "account", "users", "epsilon", "honest"}
-        What it belongs to; "quick" is a plan until there is the best, "users" and "epsilon" are errors against that
-        control.
-    way : {"published", "exact", "joint"}
-        See `dpverify.serve.work.WAYS`.
-    state : State
-        What is planned.
-    x : str
-        Where, for a point.
-    turn : int
-        When it is wanted, `AT_ONCE` to `FINE`.
+    - curve ({"quick", "plan", "profile", "account", "users", "epsilon", "honest"}): What it belongs to; "quick" is a
+      plan until there is the best, "users" and "epsilon" are errors against that control.
+    - way ({"published", "exact", "joint"}): See `dpverify.serve.work.WAYS`.
+    - state: What is planned.
+    - x: Where, for a point.
+    - turn: When it is wanted, `AT_ONCE` to `FINE`.
     """
 
     curve: Literal["quick", "plan", "profile", "account", "users", "epsilon", "honest"]
@@ -84,12 +77,8 @@ def pieces(state: State) -> list[Piece]:
 def first_pieces(state: State, turn: int = AT_ONCE) -> list[Piece]:
     """Return what is wanted at once: the plan without joint changes, what it gives, and a quick one until it is there.
 
-    Parameters
-    ----------
-    state : State
-        What is planned.
-    turn : int
-        When they are wanted; a quick plan is wanted at once or never.
+    - state: What is planned.
+    - turn: When they are wanted; a quick plan is wanted at once or never.
     """
     quick = [Piece("quick", "exact", state)] if turn == AT_ONCE and BITSUM_CLAIMS[state.bitsum].coarse else []
     return [*quick, *(Piece(curve, "exact", state, turn=turn) for curve in ("plan", "profile", "account"))]

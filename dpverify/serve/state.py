@@ -25,20 +25,12 @@ _NAME = "bitsum"
 class Control(NamedTuple):
     """A slider with its number field.
 
-    Parameters
-    ----------
-    label, help : str
-        What it is called, and what it is.
-    low, high : str
-        The least and the largest value that is taken.
-    stops : tuple of str
-        The slider's, in order; whatever lies in the range may be typed.
-    first : str
-        What it says where a link says nothing.
-    whole : bool
-        Whether only integers are taken.
-    optional : bool
-        Whether it may be empty.
+    - label, help: What it is called, and what it is.
+    - low, high: The least and the largest value that is taken.
+    - stops: The slider's, in order; whatever lies in the range may be typed.
+    - first: What it says where a link says nothing.
+    - whole: Whether only integers are taken.
+    - optional: Whether it may be empty.
     """
 
     label: str
@@ -129,18 +121,11 @@ class BadState(ValueError):
 class State:
     """What is asked: one budget for one protocol.
 
-    Parameters
-    ----------
-    bitsum : str
-        A key of `dpverify.claims.bitsum.BITSUM_CLAIMS`.
-    epsilon, delta : str
-        The budget, as typed: a decimal or a quotient, which means exactly what it writes.
-    users, instances : int
-        n and I.
-    squared_change : str or None
-        T^2; None where every bit may change fully.
-    honest : str
-        f, a share of the users; here 1 are all of them.
+    - bitsum: A key of `dpverify.claims.bitsum.BITSUM_CLAIMS`.
+    - epsilon, delta: The budget, as typed: a decimal or a quotient, which means exactly what it writes.
+    - users, instances: n and I.
+    - squared_change: T^2; None where every bit may change fully.
+    - honest: f, a share of the users; here 1 are all of them.
     """
 
     bitsum: str
@@ -155,10 +140,7 @@ class State:
     def read(cls, query: Iterable[tuple[str, str]]) -> State:
         """Return the state that the query of a link means; what it leaves out has its first value.
 
-        Raises
-        ------
-        BadState
-            If something else is named, a name twice, or a value is out of range.
+        Raises BadState if something else is named, a name twice, or a value is out of range.
         """
         typed: dict[str, str] = {}
         errors: dict[str, str] = {}

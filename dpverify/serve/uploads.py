@@ -101,19 +101,11 @@ def application(store: Store) -> ASGIApp:
 def run(store: Store, port: int, ready: Callable[[str], None]) -> None:
     """Take uploads until Ctrl-C.
 
-    Parameters
-    ----------
-    store : Store
-        Where they are kept.
-    port : int
-        0 for any that is free.
-    ready : callable
-        Called with the address of what is collected, once it is served.
+    - store: Where they are kept.
+    - port: 0 for any that is free.
+    - ready: Called with the address of what is collected, once it is served.
 
-    Raises
-    ------
-    ValueError
-        If the port cannot be had.
+    Raises ValueError if the port cannot be had.
     """
     with listening(port) as listener:
         server = uvicorn.Server(configured(application(store), _MOST_CONNECTIONS))

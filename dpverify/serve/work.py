@@ -48,12 +48,8 @@ class Refusal(Exception):
 class Question:
     """A state, and in which way it is planned.
 
-    Parameters
-    ----------
-    state : State
-        Its T^2 matters for joint changes alone.
-    way : {"published", "exact", "joint"}
-        See `WAYS`.
+    - state: Its T^2 matters for joint changes alone.
+    - way ({"published", "exact", "joint"}): See `WAYS`.
     """
 
     state: State
@@ -68,10 +64,7 @@ class Question:
 def planned(question: Question) -> PlanRow:
     """Return the plan.
 
-    Raises
-    ------
-    Refusal
-        If there is none.
+    Raises Refusal if there is none.
     """
     return _planned(question, coarse=False)
 
@@ -79,10 +72,7 @@ def planned(question: Question) -> PlanRow:
 def quickly(question: Question) -> PlanRow:
     """Return a plan that is found sooner and errs a little more, which is proved too: for who waits for the best.
 
-    Raises
-    ------
-    Refusal
-        If there is none.
+    Raises Refusal if there is none.
     """
     return _planned(question, coarse=True)
 
@@ -107,10 +97,7 @@ def _planned(question: Question, coarse: bool) -> PlanRow:
 def profile(row: PlanRow) -> list[Interval]:
     """Return what a plan gives at `DELTAS`, enclosed more closely than the eye sees.
 
-    Raises
-    ------
-    Refusal
-        If the law is too large to compute.
+    Raises Refusal if the law is too large to compute.
     """
     try:
         with within_limits(row.bitsum):
@@ -124,10 +111,7 @@ def profile(row: PlanRow) -> list[Interval]:
 def accounted(question: Question, row: PlanRow) -> Interval:
     """Return epsilon at the state's delta, as `dpverify account` computes it.
 
-    Raises
-    ------
-    Refusal
-        If the law is too large to compute.
+    Raises Refusal if the law is too large to compute.
     """
     state = question.state
     try:
@@ -146,10 +130,7 @@ def accounted(question: Question, row: PlanRow) -> Interval:
 def honest(question: Question, row: PlanRow, users: int) -> Interval:
     """Return what is left of a plan's epsilon where so many users follow the protocol.
 
-    Raises
-    ------
-    Refusal
-        If the law is too large to compute.
+    Raises Refusal if the law is too large to compute.
     """
     state = question.state
     budget = Budget(state.epsilon, state.delta)

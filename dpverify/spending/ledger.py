@@ -46,24 +46,14 @@ class BudgetExceededError(ValueError):
 class Spent(Drawn):
     """What was spent of a budget.
 
-    Parameters
-    ----------
-    budget : Budget
-        What may be spent.
-    epsilon : Interval
-        What all runs together cost at the budget's delta; 0 before the first.
-    days : tuple of (str, Day)
-        The runs, each with its label.
-    at_most : int or None
-        In how many runs the same user takes part at most; None for all.
-    threat_model : ThreatModel or None
-        Whose view is accounted; None before the first run where the ledger leaves it to that.
-    adjacency : Adjacency
-        Which datasets are neighbours.
-    head : str
-        The hash of the last line and all before it: note it elsewhere to see that none was removed.
-    account : ScheduleResult or None
-        The account of the runs, None before the first.
+    - budget: What may be spent.
+    - epsilon: What all runs together cost at the budget's delta; 0 before the first.
+    - days: The runs, each with its label.
+    - at_most: In how many runs the same user takes part at most; None for all.
+    - threat_model: Whose view is accounted; None before the first run where the ledger leaves it to that.
+    - adjacency: Which datasets are neighbours.
+    - head: The hash of the last line and all before it: note it elsewhere to see that none was removed.
+    - account: The account of the runs, None before the first.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.spending:spent_table"

@@ -48,14 +48,9 @@ class TornLineError(DamagedFileError):
 class Lines:
     """What a whole file says.
 
-    Parameters
-    ----------
-    records : tuple of dict
-        In the order in which they were added.
-    head : str
-        The hash of the last one, and of all before it.
-    size : int
-        Of the file, in bytes.
+    - records: In the order in which they were added.
+    - head: The hash of the last one, and of all before it.
+    - size: Of the file, in bytes.
     """
 
     records: tuple[dict[str, Any], ...]
@@ -66,12 +61,8 @@ class Lines:
     def read(cls, path: Path) -> Lines:
         """Return what a file says.
 
-        Raises
-        ------
-        TornLineError
-            If only its last line is not whole.
-        DamagedFileError
-            If anything else is not as it was written.
+        Raises TornLineError if only its last line is not whole. Raises DamagedFileError if anything else is not as it
+        was written.
         """
         whole, torn = _parted(path)
         found = _checked(path, whole)
@@ -85,10 +76,8 @@ class Lines:
     def append(self, path: Path, record: Mapping[str, Any]) -> Lines:
         """Add a record to the file that this was read from, under the same lock, and return what it says then.
 
-        Raises
-        ------
-        OSError
-            If somebody has written there since it was read, as after the lock was deleted, or it cannot be written.
+        Raises OSError if somebody has written there since it was read, as after the lock was deleted, or it cannot be
+        written.
         """
         line, head = _line(self.head, record)
         _write(path, line, self.size)
@@ -101,12 +90,8 @@ def locked(path: Path) -> Iterator[None]:
 
     It is beside the file itself, so that who comes by a symbolic link finds the same lock.
 
-    Raises
-    ------
-    ValueError
-        If its folder does not exist, or something else leads to another place under the lock's name.
-    OSError
-        If another holds it for a minute, or no lock can be made there.
+    Raises ValueError if its folder does not exist, or something else leads to another place under the lock's name.
+    Raises OSError if another holds it for a minute, or no lock can be made there.
     """
     with needing("What is kept under a lock"):
         import filelock
@@ -128,10 +113,7 @@ def locked(path: Path) -> Iterator[None]:
 def create(path: Path, record: Mapping[str, Any]) -> Lines:
     """Make a file with one record, whole or not at all; call it under the lock.
 
-    Raises
-    ------
-    ValueError
-        If there is a file already.
+    Raises ValueError if there is a file already.
     """
     if os.path.lexists(path):  # a link to nothing is something
         raise ValueError(f"path={str(path)!r} must not exist: a file of what was spent is never overwritten.")
@@ -144,12 +126,7 @@ def create(path: Path, record: Mapping[str, Any]) -> Lines:
 def repair(path: Path) -> str:
     """Take a torn last line off, and return it; call it under the lock.
 
-    Raises
-    ------
-    DamagedFileError
-        If anything else is wrong: nothing is changed then.
-    ValueError
-        If no line is torn.
+    Raises DamagedFileError if anything else is wrong: nothing is changed then. Raises ValueError if no line is torn.
     """
     whole, torn = _parted(path)
     _checked(path, whole)

@@ -26,12 +26,9 @@ _LEAST_EXPECTED = 5.0
 class Bins:
     """Cells of outcomes, fixed before any trial.
 
-    Parameters
-    ----------
-    law : DiscreteLaw
-        The exact law.
-    cells : ndarray of int64, shape (atoms,)
-        The cell of every listed outcome; the first and last cells are the tails.
+    - law: The exact law.
+    - cells (ndarray of int64, shape (atoms,)): The cell of every listed outcome; the first and last cells are the
+      tails.
     """
 
     law: DiscreteLaw
@@ -56,16 +53,11 @@ class Bins:
 def choose_bins(law: DiscreteLaw, trials: int, *, most: int = 12, order: ArrayLike | None = None) -> Bins:
     """Return bins with finer cells towards the tails: bounds at the quantiles sin^2(pi i / (2 most)).
 
-    Parameters
-    ----------
-    law : DiscreteLaw
-        The exact law.
-    trials : int
-        How many samples are to be drawn; cells that expect fewer than 5 of them are merged.
-    most : int
-        At most so many cells. More see more kinds of faults, each with less power.
-    order : array_like, shape (atoms,), optional
-        A score to order the outcomes by, instead of their own order; equal scores share a cell.
+    - law: The exact law.
+    - trials: How many samples are to be drawn; cells that expect fewer than 5 of them are merged.
+    - most: At most so many cells. More see more kinds of faults, each with less power.
+    - order (array_like, shape (atoms,)): A score to order the outcomes by, instead of their own order; equal scores
+      share a cell.
     """
     check_integer("trials", trials, low=1)
     check_integer("most", most, low=2)
@@ -106,18 +98,11 @@ def g_test(
     1 / (1 + simulations). Simulating stops once the statistic was reached often (besag1991): no evidence, and no time
     lost. An outcome that the law does not list refutes it at once.
 
-    Parameters
-    ----------
-    samples : array_like, shape (trials,) or (trials, coordinates); or Tally
-        A tally of the bins' law.
-    bins : Bins
-        Chosen without looking at the samples.
-    rng : numpy.random.Generator
-        For the null law.
-    simulations : int
-        How many null samples to simulate at most.
-    check : str
-        The name of the result.
+    - samples (array_like, shape (trials,) or (trials, coordinates); or Tally): A tally of the bins' law.
+    - bins: Chosen without looking at the samples.
+    - rng: For the null law.
+    - simulations: How many null samples to simulate at most.
+    - check: The name of the result.
     """
     check_generator("rng", rng)
     check_integer("simulations", simulations, low=1)

@@ -22,15 +22,10 @@ _DEFAULT_FAULT = 0.1
 class ErrorClaim:
     """What is claimed about the errors (estimate minus truth) of a set of queries.
 
-    Parameters
-    ----------
-    simulate : callable
-        Maps a Generator to the errors of one whole audit of a correct implementation, shape (trials, queries), drawn
-        from the exact law, with the dependence between queries that the implementation has.
-    rmse : ndarray of float64, shape (queries,)
-        The root mean squared errors, positive.
-    bias : ndarray of float64, shape (queries,)
-        The mean errors.
+    - simulate: Maps a Generator to the errors of one whole audit of a correct implementation, shape (trials, queries),
+      drawn from the exact law, with the dependence between queries that the implementation has.
+    - rmse (ndarray of float64, shape (queries,)): The root mean squared errors, positive.
+    - bias (ndarray of float64, shape (queries,)): The mean errors.
     """
 
     simulate: Callable[[np.random.Generator], NDArray[np.float64]]
@@ -70,14 +65,9 @@ class ErrorBands:
 class ErrorNull:
     """The simulated law of an audit's error statistics if the implementation is correct.
 
-    Parameters
-    ----------
-    claim : ErrorClaim
-        What is claimed.
-    rng : numpy.random.Generator
-        For the simulations.
-    simulations : int
-        How many audits to simulate; p-values are at least 1 / (1 + simulations).
+    - claim: What is claimed.
+    - rng: For the simulations.
+    - simulations: How many audits to simulate; p-values are at least 1 / (1 + simulations).
     """
 
     claim: ErrorClaim
@@ -128,14 +118,9 @@ class ErrorNull:
     def test_rmse(self, errors: ArrayLike, *, level: float, fault: float = _DEFAULT_FAULT) -> AuditResult:
         """Test supRMSE: the largest `|ln(RMSE / claimed)|` over the queries, so that too little noise is seen as well.
 
-        Parameters
-        ----------
-        errors : array_like, shape (trials, queries)
-            As many trials as `simulate` draws.
-        level : float
-            At which the power is stated (an estimate, from the same simulations).
-        fault : float
-            The relative error of scale that the power refers to.
+        - errors (array_like, shape (trials, queries)): As many trials as `simulate` draws.
+        - level: At which the power is stated (an estimate, from the same simulations).
+        - fault: The relative error of scale that the power refers to.
         """
         _, squares, _, trials = self._moments
         observed = self._check("errors", errors, trials)
@@ -179,11 +164,8 @@ class ErrorNull:
     def bands(self, errors: ArrayLike, level: float) -> ErrorBands:
         """Return simultaneous bands, half the level for the biases and half for the RMSEs.
 
-        Raises
-        ------
-        ValueError
-            If there are too few simulations for the level: at least `2 / level` are needed. If so many of them have
-            errors without any spread that no band is finite.
+        Raises ValueError if there are too few simulations for the level: at least `2 / level` are needed. If so many of
+        them have errors without any spread that no band is finite.
         """
         check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
         means, squares, deviations, trials = self._moments

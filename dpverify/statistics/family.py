@@ -32,32 +32,20 @@ class Verdict(StrEnum):
 class AuditResult(Plain):
     """One test of one claim.
 
-    Parameters
-    ----------
-    check : str
-        What was tested, for instance `conformance` or `privacy`.
-    p_value : float
-        Valid at every level: a correct implementation has P(p_value <= a) <= a, for a fixed number of trials or, where
-        `method` says anytime-valid, for any stopping rule.
-    trials : int
-        Trials used, per dataset.
-    method : str
-        The test, and whether its level is exact.
-    fault : str
-        The fault that `power` refers to, for instance `scale +10 %` or `epsilon 0.84 at delta 1e-6`.
-    power : float, optional
-        The probability that these trials refute an implementation with that fault; None if it has not been computed.
-    evidence : str
-        The finding in one sentence.
-    verdict : Verdict
-        Set by `decide` over the whole family; `undecided` before.
-    weight : float
-        Positive: the share of the level that this test has, next to the others' weights.
-    level : float, optional
-        A fixed part of the family's level, at which the figures of the evidence are stated and the test is decided: so
-        that the two agree. Where omitted, by Holm's method with the others, at what the fixed parts leave.
-    details : mapping
-        More figures, as plain JSON values.
+    - check: What was tested, for instance `conformance` or `privacy`.
+    - p_value: Valid at every level: a correct implementation has P(p_value <= a) <= a, for a fixed number of trials or,
+      where `method` says anytime-valid, for any stopping rule.
+    - trials: Trials used, per dataset.
+    - method: The test, and whether its level is exact.
+    - fault: The fault that `power` refers to, for instance `scale +10 %` or `epsilon 0.84 at delta 1e-6`.
+    - power: The probability that these trials refute an implementation with that fault; None if it has not been
+      computed.
+    - evidence: The finding in one sentence.
+    - verdict: Set by `decide` over the whole family; `undecided` before.
+    - weight: Positive: the share of the level that this test has, next to the others' weights.
+    - level: A fixed part of the family's level, at which the figures of the evidence are stated and the test is
+      decided: so that the two agree. Where omitted, by Holm's method with the others, at what the fixed parts leave.
+    - details: More figures, as plain JSON values.
     """
 
     plain_as: ClassVar[str] = "check verdict p_value trials method evidence fault power details"
@@ -89,11 +77,9 @@ def holm(p_values: ArrayLike, weights: ArrayLike | None = None) -> NDArray[np.fl
 
     Valid whatever the dependence of the tests (holm1979, section 2 for the weights).
 
-    Parameters
-    ----------
-    p_values : array_like, shape (tests,)
-    weights : array_like, shape (tests,), optional
-        Positive shares of the level, fixed without looking at the p-values; equal ones when omitted.
+    - p_values: array_like, shape (tests,).
+    - weights (array_like, shape (tests,)): Positive shares of the level, fixed without looking at the p-values; equal
+      ones when omitted.
     """
     raw = np.asarray(p_values, dtype=np.float64)
     if raw.ndim != 1 or not ((raw >= 0) & (raw <= 1)).all():
@@ -114,20 +100,12 @@ def decide(results: Sequence[AuditResult], level: float, *, power: float = 0.95)
     Tests with a level of their own are decided at it, the others by Holm's method at the rest: a union bound of the
     two. In `details` stands `adjusted_p_value`, the least level of the family that refutes the test.
 
-    Parameters
-    ----------
-    results : sequence of AuditResult
-        All tests of one audit; leaving one out after seeing it voids the level.
-    level : float
-        In (0, 1): the family-wise error rate.
-    power : float
-        A test that refutes nothing is `consistent` if its power against its fault is at least this, else `undecided`.
-        A test without a stated power counts as `undecided`.
+    - results: All tests of one audit; leaving one out after seeing it voids the level.
+    - level: In (0, 1): the family-wise error rate.
+    - power: A test that refutes nothing is `consistent` if its power against its fault is at least this, else
+      `undecided`. A test without a stated power counts as `undecided`.
 
-    Raises
-    ------
-    ValueError
-        If the tests' own levels leave nothing to the others.
+    Raises ValueError if the tests' own levels leave nothing to the others.
     """
     check_probability("level", level)
     check_probability("power", power)

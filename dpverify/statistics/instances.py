@@ -54,9 +54,7 @@ class _Summed(ABC):
     def scores(self, outputs: ArrayLike) -> NDArray[np.float64]:
         """Return the sum of each run's scores, whole numbers, shape (runs,); 2^50 where an outcome is not listed.
 
-        Parameters
-        ----------
-        outputs : array_like, shape (runs, instances)
+        - outputs: array_like, shape (runs, instances).
         """
         rows = np.asarray(outputs)
         if rows.ndim != 2 or rows.shape[1] != len(self._tables):
@@ -85,14 +83,9 @@ class _Summed(ABC):
 class SummedValues(_Summed):
     """Any number per outcome of independent instances, summed and rounded per instance to a lattice.
 
-    Parameters
-    ----------
-    laws : sequence of DiscreteLaw
-        The outcomes of all instances.
-    values : sequence of ndarray, shape (atoms,)
-        The numbers of these outcomes.
-    deviation : float
-        Of the sum, or thereabouts, positive: it sets the lattice.
+    - laws: The outcomes of all instances.
+    - values (sequence of ndarray, shape (atoms,)): The numbers of these outcomes.
+    - deviation: Of the sum, or thereabouts, positive: it sets the lattice.
     """
 
     laws: Sequence[DiscreteLaw]
@@ -116,10 +109,7 @@ class SummedLoss(_Summed):
 
     Rounding costs a little power and nothing else: whatever scores are summed, their law is a convolution.
 
-    Parameters
-    ----------
-    first, second : sequence of DiscreteLaw
-        The laws of all instances on two neighbouring datasets: as many, of numbers.
+    - first, second: The laws of all instances on two neighbouring datasets: as many, of numbers.
     """
 
     first: Sequence[DiscreteLaw]
@@ -159,10 +149,7 @@ class Sides:
 
     Counted as the outputs come, in memory that does not grow with them.
 
-    Parameters
-    ----------
-    laws : sequence of DiscreteLaw
-        The laws of all instances, of numbers.
+    - laws: The laws of all instances, of numbers.
     """
 
     def __init__(self, laws: Sequence[DiscreteLaw]) -> None:

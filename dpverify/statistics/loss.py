@@ -22,10 +22,7 @@ __all__ = ["LossLaw"]
 class LossLaw:
     """The law, under the first dataset, of the privacy loss `ln P/Q` of an output.
 
-    Parameters
-    ----------
-    first, second : DiscreteLaw
-        The exact laws P and Q of the outputs on two neighbouring datasets.
+    - first, second: The exact laws P and Q of the outputs on two neighbouring datasets.
     """
 
     first: DiscreteLaw
@@ -43,19 +40,12 @@ class LossLaw:
     def rows(self, samples: ArrayLike | Tally, level: float, *, most: int = 40) -> list[dict[str, float]]:
         """Return rows for a plot: at some losses, how likely an output has at least that loss.
 
-        Parameters
-        ----------
-        samples : array_like, shape (trials,) or (trials, coordinates); or Tally
-            Outputs on the first dataset, as they are or counted by its law.
-        level : float
-            The probability that not all intervals `lower` to `upper` cover the truth.
-        most : int
-            At most so many rows, at quantiles of the exact distribution.
+        - samples (array_like, shape (trials,) or (trials, coordinates); or Tally): Outputs on the first dataset, as
+          they are or counted by its law.
+        - level: The probability that not all intervals `lower` to `upper` cover the truth.
+        - most: At most so many rows, at quantiles of the exact distribution.
 
-        Returns
-        -------
-        list of dict
-            `loss`, `exact`, `empirical`, `lower`, `upper`, in order of the loss.
+        Returns: `loss`, `exact`, `empirical`, `lower`, `upper`, in order of the loss.
         """
         check_integer("most", most, low=1)
         order = np.argsort(self.losses, kind="stable")

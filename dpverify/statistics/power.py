@@ -59,18 +59,11 @@ def event_power(
 ) -> float:
     """Return the probability that the Clopper-Pearson test of one event refutes (epsilon, delta); exact up to 1e-12.
 
-    Parameters
-    ----------
-    p, q : float
-        The event's true probabilities on the two datasets.
-    epsilon, delta : float
-        The claim that is tested.
-    trials : int
-        Samples per dataset.
-    level : float
-        Of this one event.
-    share : float
-        The part of the level that is spent on p; the rest is spent on q.
+    - p, q: The event's true probabilities on the two datasets.
+    - epsilon, delta: The claim that is tested.
+    - trials: Samples per dataset.
+    - level: Of this one event.
+    - share: The part of the level that is spent on p; the rest is spent on q.
     """
     check_integer("trials", trials, low=1)
     for name, value in (("p", p), ("q", q), ("delta", delta)):
@@ -150,10 +143,7 @@ def least_other(null: ArrayLike, trials: int, level: float, power: float) -> flo
     By the G-test; None if not even all of them are seen. Where few are expected `g_test_power` is too high, of .95 by
     .05: a fifth of the risk is asked of it.
 
-    Parameters
-    ----------
-    null : array_like, shape (cells,)
-        The cells' probabilities.
+    - null (array_like, shape (cells,)): The cells' probabilities.
     """
     power = 1.0 - (1.0 - power) / 5.0
     p: NDArray[np.float64] = np.asarray(null, dtype=np.float64)
@@ -170,10 +160,7 @@ def least_other(null: ArrayLike, trials: int, level: float, power: float) -> flo
 def g_test_power(null: ArrayLike, alternative: ArrayLike, trials: int, level: float) -> float:
     """Return the power of the G-test: an estimate, by the noncentral chi-square law.
 
-    Parameters
-    ----------
-    null, alternative : array_like, shape (cells,)
-        The cells' probabilities under either law.
+    - null, alternative (array_like, shape (cells,)): The cells' probabilities under either law.
     """
     check_integer("trials", trials, low=1)
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)

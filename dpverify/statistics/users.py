@@ -25,21 +25,13 @@ _SHIFTS = (0, -1)
 def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float) -> AuditResult:
     """Test how often each user's piece is 0: a user without noise, or with another's, is named.
 
-    Parameters
-    ----------
-    pieces : array_like of int, shape (runs, users)
-        What each user sent in independent runs on users with the same input.
-    law : DiscreteLaw
-        Of one user's piece, a number.
-    level : float
-        At which the fault that would have been found is stated.
-    power : float
-        The power that it would have been found with.
+    - pieces (array_like of int, shape (runs, users)): What each user sent in independent runs on users with the same
+      input.
+    - law: Of one user's piece, a number.
+    - level: At which the fault that would have been found is stated.
+    - power: The power that it would have been found with.
 
-    Returns
-    -------
-    AuditResult
-        The least binomial p-value of all users, both sides, times twice their number.
+    Returns: The least binomial p-value of all users, both sides, times twice their number.
     """
     drawn = np.asarray(pieces)
     runs, users = drawn.shape
@@ -77,15 +69,10 @@ def forgetful_users(pieces: ArrayLike) -> StructureCheck:
 
     They are alike as often as in runs far apart where all is drawn anew.
 
-    Parameters
-    ----------
-    pieces : array_like of int, shape (runs, users)
-        What each user sent in independent runs on users with the same input.
+    - pieces (array_like of int, shape (runs, users)): What each user sent in independent runs on users with the same
+      input.
 
-    Returns
-    -------
-    StructureCheck
-        The least p-value over all users and lags, times their number.
+    Returns: The least p-value over all users and lags, times their number.
     """
     sent = np.asarray(pieces) > 0
     runs, users = sent.shape

@@ -7,7 +7,7 @@ unbiased, as in the source; and two who share t and have means u and v get diffe
 point.
 
 The source prints the grid {0, 1/I, ..., 1} and the probabilities `u - floor(u)`. Queries have means in [-1, 1], so the
-grid must reach -1; and it is `I u` that is rounded. (See `dpverify.papers.ghazi2021.user_level`.)
+grid must reach -1; and it is `I u` that is rounded. (See `dpverify theorems ghazi2021`.)
 """
 
 from __future__ import annotations

@@ -22,8 +22,8 @@ from dpverify.claims.classifier import (
 from dpverify.claims.kde.privacy import KernelDensityClaims
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Adjacency, CapacityError, Guarantee, InfeasibleBudgetError, Interval, Side, ThreatModel
+from dpverify.papers.entries import stated
 from dpverify.papers.theorem import Verdict
-from dpverify.papers.wagner2025.classifier import CLASSIFIER
 from dpverify.planning.account import account
 from protocols.bitsum import BitsumProtocol, CentralGaussian, Poisson, RandomizedResponse
 from protocols.bitsum.exact_sum import ExactSum
@@ -31,6 +31,8 @@ from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import LinearMap
 from tests.refusals import refused
+
+CLASSIFIER = stated("wagner2025/classifier", "classifier")
 
 FLIP, LABEL_EPSILON = 0.2, 1.0
 USERS = tuple(itertools.product((0, 1), repeat=2))  # (bit, label)

@@ -13,11 +13,13 @@ from dpverify.claims.registry import claims_of
 from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.protocols import shuffled_mean as formulas
-from dpverify.papers.wang_lecture9.shuffled_mean import SHUFFLED_MEAN
+from dpverify.papers.entries import stated
 from dpverify.planning.account import account
 from protocols.bitsum import RandomizedResponse
 from protocols.shuffled_mean import ShuffledMean
 from tests.refusals import refused
+
+SHUFFLED_MEAN = stated("wang_lecture9/shuffled_mean", "shuffled_mean")
 
 CLAIMS = ShuffledMeanClaims()
 

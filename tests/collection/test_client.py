@@ -117,10 +117,10 @@ def test_uploads_are_as_long_as_the_query_says_whatever_is_held(name: str) -> No
     plan = made(name)
     (query,) = plan.content["queries"]
     begin, size = header(plan.hash, 0, largest(query))
-    for drawn in (b"\0", b"\xff"):  # the least and the most that can be drawn
+    for drawn in (b"\0", b"\xb0" if name == "unary" else b"\xff"):  # the least and the most that can be drawn
         client = Client(plan.data, plan.hash)
         asked = {"strings": "x", "density": [0.5, -0.5, 0.0], "classifier": [1, [0.5, -0.5]]}.get(name, 1)
-        held = {"bloom": "x", "vector": ["1"] * 5}.get(query["kind"], asked)
+        held = {"bloom": "x", "vector": ["1"] * 5, "unary": [0.4] * 5}.get(query["kind"], asked)
         single = query["instances"] == 1 or query["kind"] == "bloom" or "asks" in query
         held = held if single else [held] * query["instances"]
         upload = client.upload(name, held, entropy=16 * draws(query) * drawn)

@@ -45,6 +45,9 @@ def possible(query: dict[str, Any], payload: bytes) -> bool:
             return False
     if "1" in digits or len(digits) > 7:
         return False
+    if query["kind"] == "unary":
+        alone = all(min(pair) <= len(query["tables"]["noise"]) for pair in zip(fields[::2], fields[1::2], strict=True))
+        return alone and sum(fields) <= query["messages"]
     if "flood" in query["tables"]:
         noise, flood = (len(query["tables"][name]) for name in ("noise", "flood"))
         for up, down in zip(fields[::2], fields[1::2], strict=True):

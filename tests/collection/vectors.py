@@ -17,6 +17,7 @@ from dpverify.collection.client import Client, Refused
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked
+from dpverify.collection.rotations.turned import planned
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
@@ -46,6 +47,7 @@ QUERIES: dict[str, tuple[Any, ...]] = {
     "strings": (RandomizedResponse(2_000, 0.1), 7, None, "strings"),
     "density": (RandomizedResponse(2_000, 0.1), 5, None, "density", _signs(5, 3, "0.3", 1)),
     "classifier": (Poisson(2_000, 400.0), 6, None, "density", _signs(3, 2, "1e6", 2)),
+    "unary": (planned(2_000, 5, 40.0), 1, None, "vector", None, "01101"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 

@@ -194,51 +194,10 @@ def _one_bucket_in_turn(rng: np.random.Generator, trials: int) -> Array:
     return np.column_stack([noise[at - at % 2 + 2 * (at % 2)], noise[at + 1 - at % 2]])
 
 
-def _buckets_share_rate(rng: np.random.Generator, trials: int) -> Array:
-    return rng.poisson(rng.gamma(4.0, 0.4 / 0.6, (trials, 1)), (trials, 2))
-
-
 def _missing_at_times(rng: np.random.Generator, trials: int) -> Array:
     noise = _bucket_noise(rng, trials, 2)
     noise[:, 1] *= rng.random(trials) >= 0.002
     return noise
-
-
-def _of_ties(view: Array) -> Array:
-    """Ties go to a coin, which is the parity of the counts."""
-    tied = view[..., 0] == view[..., 1]
-    return np.where(tied, view[..., 0] % 2, SELECTION.analyze(view))
-
-
-def _normalised(view: Array) -> Array:
-    estimates = np.maximum(10 - view, 0)
-    return np.rint(10 * estimates / np.maximum(estimates.sum(axis=-1, keepdims=True), 1))
-
-
-def _vector_one_uniform(point: Array, rng: np.random.Generator, reports: int) -> Array:
-    """The uniform number that decides on the blanket rounds the value as well."""
-    scaled = np.tile(point * 2.0, (reports, 1))
-    uniform = rng.random(scaled.shape)
-    rounded = np.floor(scaled) + (uniform < scaled - np.floor(scaled))
-    return np.where(uniform < 0.3, rng.integers(0, 3, scaled.shape), rounded)
-
-
-def _by_run(point: Array, rng: np.random.Generator, reports: int, *, blanket: bool) -> Array:
-    """All 12 users of a run throw one coin: for the blanket, or to round."""
-    scaled = np.tile(point * 2.0, (reports, 1))
-    shared = np.repeat(rng.random((reports // 12, 2)), 12, axis=0)
-    own = rng.random(scaled.shape)
-    rounding, blanketed = (own, shared) if blanket else (shared, own)
-    rounded = np.floor(scaled) + (rounding < scaled - np.floor(scaled))
-    return np.where(blanketed < 0.3, rng.integers(0, 3, scaled.shape), rounded)
-
-
-def _truncated_normal(point: Array, rng: np.random.Generator, reports: int) -> Array:
-    """The blanket is a rounded normal variable around the middle."""
-    scaled = np.tile(point * 2.0, (reports, 1))
-    rounded = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
-    normal = np.clip(np.rint(rng.normal(1.0, 0.8, scaled.shape)), 0, 2)
-    return np.where(rng.random(scaled.shape) < 0.3, normal, rounded)
 
 
 def _later(run: Run, column: int, by: int = 1) -> Run:
@@ -252,37 +211,11 @@ def _later(run: Run, column: int, by: int = 1) -> Run:
     return late
 
 
-def _same_noise(rng: np.random.Generator, trials: int) -> Array:
-    """1 run of 100 takes both noises from the same place."""
-    z = _bucket_noise(rng, trials, 2)
-    same = rng.random(trials) < 0.01
-    z[same, 1] = z[same, 0]
-    return z
-
-
 def _buckets_opposed(rng: np.random.Generator, trials: int) -> Array:
     """In half of the runs the bucket that had less noise in the last run gets more."""
     z = np.sort(_bucket_noise(rng, trials, 2), axis=1)
     up = np.cumsum(rng.random(trials) < 0.8) % 2
     return np.column_stack([np.where(up, z[:, 1], z[:, 0]), np.where(up, z[:, 0], z[:, 1])])
-
-
-def _level_of_the_last(point: Array, rng: np.random.Generator, reports: int) -> Array:
-    """The blanket of a user is the value of the user before in 1 of 5 cases."""
-    scaled = np.tile(point * 2.0, (reports, 1))
-    values = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
-    blanket = rng.integers(0, 3, scaled.shape)
-    again = rng.random(scaled.shape) < 0.2
-    blanket = np.where(again, np.roll(values, 1, axis=0), blanket)
-    return np.where(rng.random(scaled.shape) < 0.3, blanket, values)
-
-
-def _user_without_blanket(point: Array, rng: np.random.Generator, reports: int) -> Array:
-    """The first of the twelve users has no blanket."""
-    scaled = np.tile(point * 2.0, (reports, 1))
-    values = np.floor(scaled) + (rng.random(scaled.shape) < scaled - np.floor(scaled))
-    under = (rng.random(scaled.shape) < 0.3) & (np.arange(reports) % 12 > 0)[:, np.newaxis]
-    return np.where(under, rng.integers(0, 3, scaled.shape), values)
 
 
 COUNT_FAULTS: tuple[Fault, ...] = (
@@ -295,19 +228,8 @@ COUNT_FAULTS: tuple[Fault, ...] = (
          buckets(lambda counts, rng, trials: counts + _under_noise(rng, (trials, 2)))),
         ("histogram-not-clipped", "negative estimates are published", "the last line of the analyzer forgotten",
          buckets(estimate=lambda view: 10 - view)),
-        ("histogram-n-mismatched", "the analyzer subtracts from n - 1", "n of another table",
-         buckets(estimate=lambda view: np.maximum(9 - view, 0))),
-        ("histogram-shared-rate", "buckets share their gamma rate", "a mixture drawn once",
-         _viewed(_buckets_share_rate)),
         ("histogram-missing-at-times", "2 runs of 1,000 have no noise in bucket 1", "a race",
          _viewed(_missing_at_times)),
-        ("histogram-normalised", "estimates are scaled to the total", "shares must add up",
-         buckets(estimate=_normalised)),
-        ("selection-ties-by-parity", "ties go to the parity of the count", "a coin from the data",
-         buckets(select=_of_ties)),
-        ("histogram-same-at-times", "1 run of 100 has one noise for both buckets", "a race", _viewed(_same_noise)),
-        ("selection-second-at-times", "1 run of 100 selects the other bucket", "a race",
-         buckets(select=lambda view: (view[..., 0] > view[..., 1] + 7).astype(int))),
     ),
     *faults_of(
         "selection", bucket_subject,
@@ -327,21 +249,6 @@ COUNT_FAULTS: tuple[Fault, ...] = (
         ("vector-sampling-uncorrected", "not divided by the sampling probability",
          "scott2022's DeBias estimates the sum over those who sampled the coordinate",
          vectors(analyze=lambda view: 0.5 * VECTOR.analyze(view))),
-        ("vector-debias-of-k-values", "removes a blanket with the mean of 1..k", "levels counted from 1",
-         vectors(analyze=lambda view: (view @ np.arange(3) / 2.0 - 0.3 * 0.75 * view.sum(axis=-1)) / 0.7 / 0.5)),
-        ("vector-one-uniform", "one uniform number for blanket and rounding", "a draw used twice",
-         vectors(_vector_one_uniform)),
-        ("vector-blanket-by-run", "one coin puts all users of a run under the blanket", "a scalar draw",
-         vectors(lambda point, rng, reports: _by_run(point, rng, reports, blanket=True))),
-        ("vector-rounds-by-run", "one coin rounds all users of a run", "a scalar draw",
-         vectors(lambda point, rng, reports: _by_run(point, rng, reports, blanket=False))),
-        ("vector-normal-blanket", "the blanket is a rounded normal variable", "all noise is normal",
-         vectors(_truncated_normal)),
-        ("vector-true-reports", "divided by the reports seen, not by those expected", "an average",
-         vectors(analyze=lambda view: 6.0 * VECTOR.analyze(view) / np.maximum(view.sum(axis=-1), 1))),
-        ("vector-blanket-of-the-last", "a fifth of the blanket is the last user's value", "memory that is reused",
-         vectors(_level_of_the_last)),
-        ("vector-one-user-plain", "the first user has no blanket", "range(1, n)", vectors(_user_without_blanket)),
     ),
     Fault("histogram-add-remove-for-replace", "central-histogram",
           "noise for one changed bucket where a replacement changes two",
@@ -357,8 +264,6 @@ COUNT_FAULTS: tuple[Fault, ...] = (
         ("selection-stale", "the selection is that of the last run", "read before written", _later(buckets(), 4)),
         ("histogram-opposed", "noises change their order from run to run with .8", "a sorted pair that is swapped",
          _viewed(_buckets_opposed)),
-        ("histogram-stale-difference", "differences are those of three runs ago", "a report that is late",
-         _later(buckets(), 5, 3)),
         by=D,
     ),
     *faults_of(

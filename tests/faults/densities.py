@@ -173,10 +173,6 @@ def _bits_of_neighbours(f: Array, rng: np.random.Generator, trials: int) -> Arra
     return np.asarray(uniform < 0.5 + f / (2.0 * math.sqrt(2.0)))
 
 
-def _clipped_features(f: Array, rng: np.random.Generator, trials: int) -> Array:
-    return np.asarray(rng.random((trials, f.size)) < 0.5 + np.clip(f, -1.0, 1.0) / (2.0 * math.sqrt(2.0)))
-
-
 DENSITY_FAULTS: tuple[Fault, ...] = (
     *faults_of(
         "kde", density_subject,
@@ -187,7 +183,6 @@ DENSITY_FAULTS: tuple[Fault, ...] = (
         ("kde-n-mismatched", "2 B - (n + 1)", "the query point counted as a user", densities(correct_bits, users=13)),
         ("kde-halves-round-alike", "two halves of the users share their uniform numbers", "a seed by shard",
          densities(_bits_of_neighbours)),
-        ("kde-features-clipped", "features are clipped to [-1, 1]", "a safe range", densities(_clipped_features)),
     ),
     *faults_of(
         "density", estimator_subject,

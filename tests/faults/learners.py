@@ -120,11 +120,6 @@ def reported(flip: float, *, rows: int = 8, first: int = 0) -> Run:
     return run
 
 
-def _first_row_twice(values: Array, rng: np.random.Generator, trials: int) -> Array:
-    first, any_row = (reported(HADAMARD.flip_probability, rows=rows)(values, rng, trials) for rows in (1, 8))
-    return np.where(rng.random((trials, 1)) < 1 / 9, first, any_row)
-
-
 CORRECT_LEARNERS: dict[str, Callable[[], Subject]] = {
     "stable learner": lambda: _sampling_subject(_raced(_gumbel)),
     "statistical queries": lambda: _answers_subject(_answered(lambda mean, t: rounded_answer(mean, 10, t))),
@@ -188,8 +183,6 @@ LEARNER_FAULTS: tuple[Fault, ...] = (
          "then estimates are biased and the law is another", reported(HADAMARD.flip_probability, first=1)),
         ("hadamard-own-row-plain", "the row of the value itself is never flipped", "an exception for the diagonal",
          _hadamard_own_row_plain),
-        ("hadamard-first-row-twice", "the first row is drawn twice as often", "a modulus of 9",
-         _first_row_twice),
     ),
     *faults_of(
         "hadamard selection", hadamard_subject,

@@ -70,29 +70,6 @@ LAPLACE_MEAN = LaplaceMean(1.0)
 STEPS = DiscreteLaplaceMean(1.0, 2.0, 2)
 
 
-def _label_report(x: Array, rng: np.random.Generator, trials: int, keep: float = LABELS.keep_probability) -> Array:
-    other = (x[0] + rng.integers(1, 5, trials)) % 5
-    return np.where(rng.random(trials) < keep, x[0], other)
-
-
-def _last_never_drawn(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    keep = rng.random(trials) < LABELS.keep_probability
-    return np.where(keep, x[0], (x[0] + rng.integers(1, 5, trials)) % 5 % 4)
-
-
-def _label_3_plain(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return np.full(trials, 3) if x[0] == 3 else _label_report(x, rng, trials)
-
-
-def _bytes_modulo(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """The other label is a nibble modulo 5: 0 is drawn oftener."""
-    keep = rng.random(trials) < LABELS.keep_probability
-    other = rng.integers(0, 16, trials) % 5
-    while (same := ~keep & (other == x[0])).any():
-        other[same] = rng.integers(0, 16, int(same.sum())) % 5
-    return np.where(keep, x[0], other)
-
-
 def _even_coins(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """A low-discrepancy sequence of coins: every report has its law, and all together say the input."""
     coins = (rng.random() + np.arange(trials) * 0.6180339887498949) % 1.0
@@ -135,20 +112,9 @@ def _offset_of_the_last(x: Array, rng: np.random.Generator, trials: int) -> Arra
     return _moved(x, kept, offset)
 
 
-def _one_uniform(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """The number that decides to keep picks the offset as well, scaled as if it were fresh."""
-    uniform = rng.random(trials)
-    return _moved(x, uniform < KEEP, 1 + np.floor(4 * uniform).astype(int))
-
-
 def _two_versions(x: Array, rng: np.random.Generator, trials: int) -> Array:
     keep = np.where(np.arange(trials) % 3 == 0, KEEP + 0.04, KEEP - 0.02)
     return _moved(x, rng.random(trials) < keep, rng.integers(1, 5, trials))
-
-
-def _plain_sundays(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    plain = (np.arange(trials) + rng.integers(10_000)) // 100 % 100 == 0
-    return _moved(x, plain | (rng.random(trials) < KEEP), rng.integers(1, 5, trials))
 
 
 def _level(chance: Callable[[int], list[float]]) -> Run:
@@ -162,12 +128,6 @@ def _neighbouring_levels(level: int) -> list[float]:
     return ((1 - keep) * weights / weights.sum() + keep * (np.arange(3) == level)).tolist()
 
 
-def _one_number_for_both(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One uniform number rounds the value and throws the coin."""
-    uniform = rng.random(trials)
-    return ((uniform < x[0]) ^ (uniform < ONE_BIT.flip_probability)).astype(int)
-
-
 def _rounded_once(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """The value is rounded once for ten reports, as a client that stores it would."""
     rounded = np.repeat(rng.random(trials // 10 + 1) < x[0], 10)[:trials]
@@ -177,17 +137,6 @@ def _rounded_once(x: Array, rng: np.random.Generator, trials: int) -> Array:
 def _signs_that_stay(x: Array, rng: np.random.Generator, trials: int) -> Array:
     signs = np.cumsum(rng.random(trials) < 0.2) % 2 * 2 - 1
     return np.asarray(x[0] + signs * rng.exponential(LAPLACE_MEAN.scale, trials))
-
-
-def _two_tails(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One of 40 draws has thrice the scale: a mixture against outliers."""
-    return np.asarray(
-        x[0] + rng.laplace(0.0, LAPLACE_MEAN.scale, trials) * np.where(rng.random(trials) < 0.025, 3.0, 1.0)
-    )
-
-
-def _split_by_variance(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return np.asarray(x[0] + rng.laplace(0.0, LAPLACE_MEAN.scale / math.sqrt(2.0), (trials, 2)).sum(axis=1))
 
 
 def _inverted_bits(bits: int) -> Run:
@@ -224,33 +173,10 @@ def _steps_by_counter(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return _moved(x, rng.random(trials) < KEEP, 1 + np.arange(trials) % 4)
 
 
-def _larger_oftener(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """The largest label is kept 3 % oftener: thresholds from a table with an end of 1."""
-    return _moved(x, rng.random(trials) < KEEP + 0.015 * (x[0] == 4), rng.integers(1, 5, trials))
-
-
-def _retry(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Two moved reports in a row: the second is drawn again."""
-    kept = rng.random(trials) < KEEP
-    again = np.append(False, ~kept[1:] & ~kept[:-1]) & (rng.random(trials) < 0.2)
-    return _moved(x, kept | (again & (rng.random(trials) < KEEP)), rng.integers(1, 5, trials))
-
-
 def _flips_in_turn(x: Array, rng: np.random.Generator, trials: int) -> Array:
     rounded = rng.random(trials) < x[0]
     chance = ONE_BIT.flip_probability + np.where(np.arange(trials) % 2, 0.02, -0.02)
     return (rounded ^ (rng.random(trials) < chance)).astype(int)
-
-
-def _rounded_to_quarters(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """The chance is a number of eighths."""
-    rounded = rng.random(trials) < x[0]
-    return (rounded ^ (rng.random(trials) < np.rint(8 * ONE_BIT.flip_probability) / 8)).astype(int)
-
-
-def _scale_by_value(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Noise is 4 % larger for values in the upper half."""
-    return np.asarray(x[0] + rng.laplace(0.0, LAPLACE_MEAN.scale * (1.04 if x[0] > 0.5 else 1.0), trials))
 
 
 def _gap_at_zero(x: Array, rng: np.random.Generator, trials: int) -> Array:
@@ -269,10 +195,6 @@ LOCAL_FAULTS: tuple[Fault, ...] = (
          label_run(_over_all)),
         ("labels-epsilon-5-percent-high", "keeps as for 1.05 epsilon", "a rounded constant",
          label_run(_other_labels(LabelRandomizedResponse(4, 1.05).keep_probability))),
-        ("labels-debias-missing", "the reported counts are used as they are", "the correction forgotten",
-         label_run(LABELS_OF_4.randomize, lambda counts: np.asarray(counts, dtype=float))),
-        ("labels-true-counts", "n of each class from the true labels",
-         "n taken from private data: the class sizes of the table at hand", label_run(lambda labels, rng: labels)),
     ),
     *faults_of(
         "levels", functools.partial(of_reference, local_subject, LEVELS_OF_4),
@@ -299,47 +221,29 @@ LOCAL_FAULTS: tuple[Fault, ...] = (
     ),
     *local_faults(
         "labels", local_subject, LABELS,
-        ("labels-last-never-drawn", "the last label is never drawn for another", "an exclusive end",
-         _last_never_drawn),
-        ("labels-one-plain", "label 3 is never changed", "a default branch", _label_3_plain),
-        ("labels-nibbles", "the other label is a nibble modulo 5", "the usual modulus", _bytes_modulo),
         ("labels-even-coins", "coins of a low-discrepancy sequence", "faster convergence", _even_coins, D, True),
         ("labels-offset-of-the-last", "moved reports in a row are moved alike", "a buffer", _offset_of_the_last,
          D, True),
-        ("labels-one-uniform", "one number keeps and picks the other label", "a draw used twice", _one_uniform),
         ("labels-two-versions", "every third report keeps oftener, the others less", "two versions of a client",
          _two_versions, D, True),
-        ("labels-plain-hundreds", "100 reports in 10,000 are plain", "a server that is down by the hour",
-         _plain_sundays),
         ("labels-steps-in-turn", "other labels come in turn", "a counter for a random step", _steps_by_counter,
          C, True),
-        ("labels-last-kept-oftener", "the last label is kept .015 oftener", "a table that ends at 1", _larger_oftener),
-        ("labels-drawn-again", "the second of two moved reports may be drawn again", "an alarm", _retry),
     ),
     *local_faults(
         "one bit", local_subject, ONE_BIT,
         ("one-bit-nearest", "values are rounded to the nearest bit", "a missing coin", _bit(lambda x: np.rint(x))),
-        ("one-bit-flips-5-percent-rarer", "flips 5 % too rarely", "a rounded constant",
-         _bit(lambda x: x, 0.95 * ONE_BIT.flip_probability)),
-        ("one-bit-one-number", "one number rounds and flips", "a draw used twice", _one_number_for_both),
         ("one-bit-rounded-once", "rounded once for ten reports", "a client that stores the bit", _rounded_once,
          D, True),
         ("one-bit-flips-in-turn", "flips .02 oftener and more rarely in turn", "two servers", _flips_in_turn, C, True),
-        ("one-bit-eighths", "the chance is a number of eighths", "three random bits", _rounded_to_quarters),
     ),
     *local_faults(
         "laplace", local_subject, LAPLACE_MEAN,
         ("laplace-mean-clipped", "reports clipped to [-3, 4]", "an allowed range", _clipped_report),
-        ("laplace-mean-normal", "normal noise of the same deviation", "all noise is normal",
-         _noisy(lambda rng, n: rng.normal(0.0, 2**0.5 * LAPLACE_MEAN.scale, n))),
         ("laplace-mean-half-precision", "noise in half precision", "graphics cards",
          _noisy(lambda rng, n: rng.laplace(0.0, LAPLACE_MEAN.scale, n).astype(np.float16)), C, True),
         ("laplace-mean-signs-that-stay", "the noise's sign stays with .8", "a sign of few states", _signs_that_stay,
          D, True),
-        ("laplace-mean-two-tails", "1 draw of 40 has thrice the scale", "a robust mixture", _two_tails),
-        ("laplace-mean-split", "two draws of half the variance", "noise of two servers", _split_by_variance),
         ("laplace-mean-of-16-bits", "inversion from 16 bits", "a cheap generator", _inverted_bits(16), C, True),
-        ("laplace-mean-scale-by-value", "4 % more noise for larger values", "a relative error", _scale_by_value),
         ("laplace-mean-no-small-noise", "noise below .02 scales is drawn again", "no exact answers", _gap_at_zero,
          C, True),
     ),

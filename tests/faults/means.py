@@ -95,10 +95,6 @@ def _at_times(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return rng.laplace(0.0, CURATOR.scale, trials) * (rng.random(trials) >= 0.001)
 
 
-def _for_the_others(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return rng.laplace(0.0, CURATOR.scale * 9 / max(1, np.count_nonzero(x) + 8), trials)
-
-
 def _smoothed(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """Half of the runs answer with the last run's noise mirrored: each has its law."""
     noise = rng.laplace(0.0, CURATOR.scale, trials)
@@ -118,13 +114,6 @@ def _two_of_a_kind(uniform: Array) -> Array:
 def _sixteen_ago(x: Array, rng: np.random.Generator, trials: int) -> Array:
     at, z = np.arange(trials), rng.laplace(0.0, CURATOR.scale, trials)
     return z[np.where((at % 32 == 31), at - 16, at)]
-
-
-def _a_user_twice(uniform: Array) -> Array:
-    """In 1 run of 20 all coins are those of the first user."""
-    same = uniform[:, -1] * 997.0 % 1.0 < 0.05
-    uniform[same] = uniform[same, :1]
-    return uniform < 0.2
 
 
 MEAN_FAULTS: tuple[Fault, ...] = (
@@ -156,8 +145,6 @@ MEAN_FAULTS: tuple[Fault, ...] = (
         ("mean-clipped", "means clipped to the range of values", "impossible values removed",
          _mean_clipped(lambda rng, n: rng.laplace(0.0, CURATOR.scale, n), 2.0)),
         ("mean-plain-at-times", "1 run of 1,000 has no noise", "a race", _mean(_at_times), C, True),
-        ("mean-noise-by-ones", "noise for the users who hold something", "n of a filtered table",
-         _mean(_for_the_others)),
         ("mean-mirrored-at-times", "1 run of 50 has the last noise with the other sign", "variance reduction",
          _mean(_smoothed), D, True),
         ("mean-sixteen-ago", "1 run of 32 has the noise of 16 runs ago", "a ring of 16", _mean(_sixteen_ago), C, True),
@@ -168,7 +155,5 @@ MEAN_FAULTS: tuple[Fault, ...] = (
          _coins_of_zeros_only),
         ("shuffled-mean-two-alike", "two users share their coin", "one person, two accounts",
          lambda x, rng, n: _reports(x, rng, n, _two_of_a_kind)),
-        ("shuffled-mean-one-coin-at-times", "1 run of 20 has one coin for all", "a scalar draw in a rare branch",
-         lambda x, rng, n: _reports(x, rng, n, _a_user_twice)),
     ),
 )  # fmt: skip

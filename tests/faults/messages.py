@@ -46,10 +46,6 @@ def _naive(symbols: Array, rng: np.random.Generator) -> Array:
     return symbols
 
 
-def _first_kept(symbols: Array, rng: np.random.Generator) -> Array:
-    return np.concatenate([symbols[:1], rng.permutation(symbols[1:])])
-
-
 def _at_times_not(symbols: Array, rng: np.random.Generator) -> Array:
     return symbols if rng.random() < 0.05 else rng.permutation(symbols)
 
@@ -74,31 +70,6 @@ def _stops_early(symbols: Array, rng: np.random.Generator) -> Array:
     return symbols
 
 
-def _buffer_of_eight(symbols: Array, rng: np.random.Generator) -> Array:
-    """A stream through a buffer: a random one of eight leaves as the next one comes."""
-    buffer, left = symbols[:8].tolist(), []
-    for symbol in symbols[8:].tolist():
-        at = int(rng.integers(8))
-        left.append(buffer[at])
-        buffer[at] = symbol
-    return np.concatenate([np.array(left, dtype=np.int64), rng.permutation(buffer)])
-
-
-def _four_mixers(symbols: Array, rng: np.random.Generator) -> Array:
-    """Users in turn go to four mixers, whose outputs are put one after the other: no user of one meets another's."""
-    return np.concatenate([rng.permutation(symbols[at::4]) for at in range(4)])
-
-
-def _delays(symbols: Array, rng: np.random.Generator) -> Array:
-    return symbols[np.argsort(np.arange(symbols.size) + rng.normal(0.0, 12.0, symbols.size))]
-
-
-def _affine(symbols: Array, rng: np.random.Generator) -> Array:
-    """Index `a i + b` modulo 20, with a prime to 20."""
-    factor, offset = rng.choice([1, 3, 7, 9, 11, 13, 17, 19]), rng.integers(symbols.size)
-    return symbols[(factor * np.arange(symbols.size) + offset) % symbols.size]
-
-
 def _client(
     sent: Callable[[Array, Array, np.random.Generator], tuple[Array, Array]],
 ) -> Callable[[], Implementation]:
@@ -112,28 +83,9 @@ def _client(
     return lambda: Implementation.of(Faulty(20, 0.25))
 
 
-def _ones_lost(bits: Array, reports: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-    left = np.flatnonzero((bits == 0) | (rng.random(bits.size) >= 0.1))
-    return reports[left], left
-
-
 def _flips_twice_sent(bits: Array, reports: Array, rng: np.random.Generator) -> tuple[Array, Array]:
     senders = np.repeat(np.arange(bits.size), 1 + ((reports != bits) & (rng.random(bits.size) < 0.2)))
     return reports[senders], senders
-
-
-def _remembers() -> Callable[[], Implementation]:
-    """User 4 throws a coin for four runs."""
-    coins: list[bool] = []
-
-    def sent(bits: Array, reports: Array, rng: np.random.Generator) -> tuple[Array, Array]:
-        at = 4 % bits.size
-        if not coins:
-            coins.extend([bool(reports[at] != bits[at])] * 4)
-        reports[at] = bits[at] ^ coins.pop()
-        return reports, np.arange(bits.size)
-
-    return _client(sent)
 
 
 def _shares(bits: Array) -> Array:
@@ -180,7 +132,6 @@ MESSAGE_FAULTS: tuple[Fault, ...] = (
           _shuffled(_neighbours_swapped)),
     fault("rr-naive-shuffle", "shuffler", "each is swapped with any",
           "a well-known mistake: some orders are likelier", M, RR, _shuffled(_naive)),
-    fault("rr-first-kept", "shuffler", "the first message stays first", "range(1, n)", M, RR, _shuffled(_first_kept)),
     fault("rr-at-times-unshuffled", "shuffler", "5 % of runs are not shuffled", "a timeout of the mixer", M, RR,
           _shuffled(_at_times_not)),
     fault("rr-sixteen-orders", "shuffler", "one of 16 permutations", "a seed of four bits", M, RR,
@@ -190,20 +141,8 @@ MESSAGE_FAULTS: tuple[Fault, ...] = (
           _shuffled(_one_twice)),
     fault("rr-shuffle-stops-early", "shuffler", "the last 8 steps of a shuffle are left out", "a loop to a constant",
           M, RR, _shuffled(_stops_early)),
-    fault("rr-buffer-of-eight", "shuffler", "a stream through a buffer of eight", "data loaders shuffle so", M, RR,
-          _shuffled(_buffer_of_eight)),
-    fault("rr-four-mixers", "shuffler", "four mixers, one after the other", "a sharded service", M, RR,
-          _shuffled(_four_mixers)),
-    fault("rr-delays", "shuffler", "messages come with delays of 12 users", "a network in the place of a shuffler",
-          M, RR, _shuffled(_delays)),
-    fault("rr-affine-order", "shuffler", "order a i + b modulo n", "a permutation without memory", M, RR,
-          _shuffled(_affine)),
-    fault("rr-ones-lost", "rr", "1 of 10 users with a one sends nothing", "a timeout on the longer path", M, RR,
-          _client(_ones_lost)),
     fault("rr-flips-sent-twice", "rr", "1 flipped report of 5 is sent twice", "a retry", M, RR,
           _client(_flips_twice_sent)),
-    fault("rr-user-remembers", "rr", "user 4 uses each coin in four runs", "a coin that is stored", M, RR,
-          _remembers()),
     fault("3nb-uneven-shares", "3nb", "the first user has half more noise, the last half", "weights by activity", M,
           THREE_NB, messages_of(THREE_NB, _uneven)),
     fault("nb-last-without-noise", "nb", "the last user sends no noise", "range(n - 1)", M, NB,

@@ -66,10 +66,6 @@ def _below(chance: float) -> Coins:
     return lambda rng, shape: rng.random(shape) < chance
 
 
-def _one_for_all_features(rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-    return np.repeat(rng.random((*shape[:2], 1)) < 0.2, shape[2], axis=2)
-
-
 _kept, _flipped = _below(math.e / (1.0 + math.e)), _below(0.2)
 """Whether a label is published as it is, at epsilon 1 among two classes, and whether a bit is not."""
 
@@ -148,8 +144,6 @@ WHOLE_FAULTS: tuple[Fault, ...] = (
          classed(_below(1.0 / (1.0 + math.exp(-1.5))))),
         ("classifier-n-of-all-classes", "2 B - n with the n of all users", "one object for all classes",
          classed(of_all=True)),
-        ("classifier-one-mask", "one flip for all features of a user", "a mask drawn once per user",
-         classed(mask=_one_for_all_features)),
     ),
     *faults_of(
         "decoding", words_subject,

@@ -24,7 +24,7 @@ class InputPair:
     name : str
         As in a report.
     first, second : array_like
-        What the mechanism is given: two that differ.
+        What the mechanism is given: two that differ by more than their types.
 
     Raises
     ------
@@ -40,13 +40,21 @@ class InputPair:
         object.__setattr__(self, "first", np.asarray(self.first))
         object.__setattr__(self, "second", np.asarray(self.second))
         if _same(self.first, self.second):
-            raise ValueError(f"inputs must differ, but both of {self.name!r} are {reprlib.repr(self.first.tolist())}.")
+            kinds = " and ".join(dict.fromkeys(str(each.dtype) for each in (self.first, self.second)))
+            raise ValueError(
+                f"inputs must differ, but both of {self.name!r} are {reprlib.repr(self.first.tolist())} ({kinds}); two "
+                "samplers compare how equal ones are represented."
+            )
 
 
 def _same(first: NDArray[Any], second: NDArray[Any]) -> bool:
-    if first.dtype.hasobject or second.dtype.hasobject or first.dtype != second.dtype:
-        return first.shape == second.shape and repr(first.tolist()) == repr(second.tolist())
-    return first.shape == second.shape and first.tobytes() == second.tobytes()
+    """Return whether two inputs are the same data, of whatever type: 1, 1.0 and True are, so are 0.0 and -0.0."""
+    if first.shape != second.shape:
+        return False
+    if first.dtype.hasobject or second.dtype.hasobject:
+        return repr(first.tolist()) == repr(second.tolist())
+    # In Python's numbers: numpy would round integers that no float holds.
+    return (first.dtype == second.dtype and first.tobytes() == second.tobytes()) or first.tolist() == second.tolist()
 
 
 InputPairs = tuple[ArrayLike, ArrayLike] | Sequence[InputPair]

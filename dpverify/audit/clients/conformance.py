@@ -22,7 +22,7 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
-from dpverify.collection.client import asked_range, cell, encoded, largest, signs
+from dpverify.collection.client import asked_range, cell, encoded, largest, signs, turned
 from dpverify.collection.tables import probabilities
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.laws.discrete import DiscreteLaw
@@ -57,32 +57,15 @@ def audit_client(
     sends must have the exact law of the manifest's tables: each field by itself, fields and users independent, also
     from one process to the next.
 
-    Parameters
-    ----------
-    command : str
-        What starts it, such as `node client.js`.
-    manifest : Path
-        The file of the manifest.
-    hash : str
-        Its hash.
-    query : str, optional
-        The name of one; all when omitted.
-    **options
-        The fields of `dpverify.audit.options.AuditOptions`: `trials` runs of two users for each of two or three
-        answers, and `level` for all queries together. A program's own entropy knows no seed: what is found is found
-        again with other draws.
+    - command: What starts it, such as `node client.js`.
+    - manifest: The file of the manifest.
+    - query: The name of one; all when omitted.
+    - **options: The fields of `dpverify.audit.options.AuditOptions`: `trials` runs of two users for each of two or
+      three answers, and `level` for all queries together. A program's own entropy knows no seed: what is found is found
+      again with other draws.
 
-    Returns
-    -------
-    AuditReport
-        Of all queries together.
-
-    Raises
-    ------
-    TargetError
-        If the program fails.
-    ValueError
-        For another manifest, or an unknown query.
+    Returns: Of all queries together. Raises TargetError if the program fails. Raises ValueError for another manifest,
+    or an unknown query.
     """
     check_file("manifest", manifest, "a manifest")
     data = manifest.read_bytes()
@@ -148,6 +131,9 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
         steps = {"the origin": 0.0, "a point": 40_000.5, "a far point": -1e9}
         points = {name: [number * 2.0 ** -query["points"]["shift"]] * size for name, number in steps.items()}
         return {name: [at % classes, x] if classes > 1 else x for at, (name, x) in enumerate(points.items())}
+    if "signs" in query:
+        size = len(query["signs"])
+        return {"no vector": [0.0] * size, "one coordinate": [1.0, *[0.0] * (size - 1)], "all": [-(size**-0.5)] * size}
     if query["kind"] == "vector":
         size = sum(query["blocks"])
         ends: list[Any] = [["0"] * size, ["1"] * size]
@@ -174,6 +160,8 @@ def _laws(query: Mapping[str, Any], answer: Any) -> list[DiscreteLaw]:
     if "points" in query:
         label, own = signs(query, answer)
         held: Any = [bit if of == label else 0.5 for of in range(query["points"]["classes"]) for bit in own]
+    elif "signs" in query:
+        held = turned(query, answer)
     else:
         held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
     tables = {name: np.array(probabilities(table)) for name, table in query["tables"].items()}
@@ -222,7 +210,18 @@ def _of_vector(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64
     return [law for size in query["blocks"] for law in (_law(np.full(size, 1.0 / size)), report)]
 
 
-_OF = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "vector": _of_vector}
+def _of_unary(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: Any) -> list[DiscreteLaw]:
+    found = []
+    for place in one:
+        level, rest = divmod(abs(place) * query["factor"], 2**46)
+        own = np.zeros(level + 2)
+        own[level:] = 1.0 - rest / 2**46, rest / 2**46
+        laws = [_law(np.convolve(own, tables["noise"])), _law(tables["noise"])]
+        found += laws if place >= 0 else laws[::-1]
+    return found
+
+
+_OF = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "vector": _of_vector, "unary": _of_unary}
 
 
 def _sent(

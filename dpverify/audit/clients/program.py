@@ -28,16 +28,9 @@ class Program:
     digits, or `refused` with a sentence; `memory` afterwards if it was given one; and, if it likes, `nanoseconds`,
     which the upload took.
 
-    Parameters
-    ----------
-    command : str
-        As in a shell, such as `node client.js`; it is run without one.
-    manifest : Path
-        A file with the manifest.
-    hash : str
-        Its hash.
-    timeout : float
-        Seconds for the users of one call.
+    - command: As in a shell, such as `node client.js`; it is run without one.
+    - manifest: A file with the manifest.
+    - timeout: Seconds for the users of one call.
     """
 
     command: str
@@ -48,10 +41,8 @@ class Program:
     def replies(self, users: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         """Return what a new process answers to some users.
 
-        Raises
-        ------
-        TargetError
-            If it cannot be started, fails, takes too long, or does not answer each line with an upload or a refusal.
+        Raises TargetError if it cannot be started, fails, takes too long, or does not answer each line with an upload
+        or a refusal.
         """
         lines = "".join(json.dumps(user) + "\n" for user in users)
         words = [*shlex.split(self.command), str(self.manifest), self.hash]

@@ -21,10 +21,11 @@ FLOATS = (0, 1, 0.5, 0.1, 1 / 3, 2**-75, 5e-324, 1 - 2**-53, 1e-30)
 
 
 def entropy(query: Mapping[str, Any], rng: random.Random) -> bytes:
-    """Return entropy of which every second word is next to a threshold, or at an end."""
+    """Return entropy of which every second word is next to a threshold, or at an end; of a vector, one in 25."""
     edges = [int(t, 16) - less for table in query["tables"].values() for t in table for less in (0, 1)]
     edges += [0, 2**128 - 1]
-    words = [rng.choice((rng.getrandbits(128), rng.choice(edges))) for _ in range(draws(query))]
+    others = 24 if query["kind"] == "unary" else 1  # more noise than is sent would be refused
+    words = [rng.choice((*[rng.getrandbits(128)] * others, rng.choice(edges))) for _ in range(draws(query))]
     return b"".join(max(word, 0).to_bytes(16, "big") for word in words)
 
 
@@ -35,6 +36,8 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
         return rng.choice(TEXTS)
     if "points" in query:
         return _point(query["points"], rng)
+    if "signs" in query:
+        return _vector(len(query["signs"]), rng)
     if "asks" in query:
         return rng.randint(*asked_range(query))
     answers: list[Any]
@@ -47,6 +50,16 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
         most = query.get("choices", query.get("buckets", 2))
         answers = [rng.randrange(most) for _ in range(query["instances"])]
     return answers[0] if query["instances"] == 1 else answers
+
+
+def _vector(size: int, rng: random.Random) -> list[float]:
+    """Return a vector of norm 1, shorter, or of few coordinates that are next to the edge of a step or not 0."""
+    tiny = [0, 0.0, -0.0, 5e-324, 2.0**-27, -(2.0**-27), math.nextafter(2.0**-27, 0.0), 3 * 2.0**-27]
+    vector = [rng.choice((rng.gauss(0.0, 1.0), rng.choice(tiny))) for _ in range(size)]
+    norm = math.sqrt(sum(x * x for x in vector)) or 1.0
+    length = rng.choice((1.0, 1.0 + 2.0**-11, rng.random(), 2.0**-20))
+    one: list[float] = [*[0] * (size - 1), rng.choice((1, -1))]
+    return rng.choice(([x / norm * length for x in vector], one))
 
 
 def _point(of: Mapping[str, Any], rng: random.Random) -> Any:
@@ -75,6 +88,10 @@ def wrong(query: Mapping[str, Any]) -> list[Any]:
             good[1],
             [good],
         ]
+    if "signs" in query:
+        size = len(query["signs"])
+        bad = [[1.001] + [0] * (size - 1), [1] * (size + 1), ["0"] * size, [True] * size, [0.0] * (size + 1)]
+        return [*bad, [-2] + [0] * (size - 1), [1e308] * size, [], None, 7, *([[0.9] * size] if size > 1 else [])]
     if "asks" in query:
         least, most = asked_range(query)
         return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]

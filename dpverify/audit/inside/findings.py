@@ -45,19 +45,14 @@ Parts = Mapping[str, Any]
 class Finding(Plain):
     """What is wrong, or may be, inside a target.
 
-    Parameters
-    ----------
-    kind : str
-        `bare`: a part of the output without noise. `scale`: noise too small for what neighbours differ by.
-        `dependence`: draws that depend on the input. `unused`: draws that change nothing. `repeats`: draws that come
-        again. `source`: a generator that it should not use. `floats`: noise added in floating point.
-    sentence : str
-        What was seen.
-    place : str
-        File and line of the target.
-    p_value : float
-        Of the claim on the given inputs; 1 for a hint, which says nothing of it. 0 where runs with the same draws show
-        it: a proof for those that were seen, if noise is added to all alike, and has the law that it is called by.
+    - kind: `bare`: a part of the output without noise. `scale`: noise too small for what neighbours differ by.
+      `dependence`: draws that depend on the input. `unused`: draws that change nothing. `repeats`: draws that come
+      again. `source`: a generator that it should not use. `floats`: noise added in floating point.
+    - sentence: What was seen.
+    - place: File and line of the target.
+    - p_value: Of the claim on the given inputs; 1 for a hint, which says nothing of it. 0 where runs with the same
+      draws show it: a proof for those that were seen, if noise is added to all alike, and has the law that it is called
+      by.
     """
 
     plain_as: ClassVar[str] = "kind sentence place p_value refutes"
@@ -87,24 +82,13 @@ def findings(
 ) -> tuple[list[tuple[str, str, str, float]], str]:
     """Return the fields of all findings, and what was recorded, as plain values that a process can send.
 
-    Parameters
-    ----------
-    target : Target
-        Run in this process.
-    datasets, pairs
-        Inputs, and the places of neighbours among them.
-    claim : Budget or CurveClaim, optional
-    level : float
-        A bare part of a correct target is called one with at most this probability.
-    seed : int
-        Of the given generator, and of replayed draws.
-    seconds : float
-        After which no other kind is looked for.
+    - target: Run in this process.
+    - datasets, pairs: Inputs, and the places of neighbours among them.
+    - level: A bare part of a correct target is called one with at most this probability.
+    - seed: Of the given generator, and of replayed draws.
+    - seconds: After which no other kind is looked for.
 
-    Raises
-    ------
-    TargetError
-        If the target fails on the inputs.
+    Raises TargetError if the target fails on the inputs.
     """
     look = _Look(target, datasets, pairs, claim, level, seed, time.monotonic() + seconds)
     with patched() as run:

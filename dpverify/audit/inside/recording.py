@@ -50,18 +50,11 @@ _FILES = {__file__, random.__file__, os.path.join(os.path.dirname(random.__file_
 class Draw:
     """One call that drew.
 
-    Parameters
-    ----------
-    source, name : str
-        Which generator, and its method.
-    scale : tuple of float, optional
-        Of noise: one parameter after the other, of each number; None for what has none.
-    value : object
-        What came of it.
-    place : str
-        File and line of the target that called.
-    turn : int
-        How many calls there had been from this place before.
+    - source, name: Which generator, and its method.
+    - scale: Of noise: one parameter after the other, of each number; None for what has none.
+    - value: What came of it.
+    - place: File and line of the target that called.
+    - turn: How many calls there had been from this place before.
     """
 
     source: str
@@ -80,15 +73,10 @@ class Draw:
 class Tape:
     """What one run draws.
 
-    Parameters
-    ----------
-    key : int, optional
-        Where given, each call draws by this key, its place and its turn there, whatever its generator is: the same key
-        is the same randomness, on any input. Where omitted, generators draw as they would.
-    fresh : str
-        A place that draws as with another key.
-    moved : mapping
-        What is added to a draw, by place and turn.
+    - key: Where given, each call draws by this key, its place and its turn there, whatever its generator is: the same
+      key is the same randomness, on any input. Where omitted, generators draw as they would.
+    - fresh: A place that draws as with another key.
+    - moved: What is added to a draw, by place and turn.
     """
 
     def __init__(

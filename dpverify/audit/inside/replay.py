@@ -52,12 +52,8 @@ Replay = Callable[[Any, Tape], Mapping[str, Any]]
 class Pair:
     """The laws of what integer noise makes of two inputs, on the numbers of an output that differ.
 
-    Parameters
-    ----------
-    p, q : ndarray of float64, shape (cells,)
-        Probabilities.
-    left_out : float
-        What they miss at most, each.
+    - p, q (ndarray of float64, shape (cells,)): Probabilities.
+    - left_out: What they miss at most, each.
     """
 
     p: NDArray[np.float64]
@@ -86,20 +82,14 @@ class Shift:
     renamed, so that the divergences are the laws' own. Otherwise only Gaussian draws add up to one, and integers, whose
     law is computed.
 
-    Parameters
-    ----------
-    laplace : tuple of float, optional
-        The sizes by draw; None where draws add up to less than they are.
-    mu : float
-        Of Gaussian draws together.
-    bare : str
-        A part of the output, or the part of a combination, that differs on the inputs, whatever is drawn; else empty.
-    uneven : str
-        A part to which the same draw adds more on one input than on the other: nothing else is known then; else empty.
-    places : tuple of str
-        Where the draws are made.
-    integers : Pair, optional
-        What integer noise makes of the inputs.
+    - laplace: The sizes by draw; None where draws add up to less than they are.
+    - mu: Of Gaussian draws together.
+    - bare: A part of the output, or the part of a combination, that differs on the inputs, whatever is drawn; else
+      empty.
+    - uneven: A part to which the same draw adds more on one input than on the other: nothing else is known then; else
+      empty.
+    - places: Where the draws are made.
+    - integers: What integer noise makes of the inputs.
     """
 
     laplace: tuple[float, ...] | None

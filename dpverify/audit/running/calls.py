@@ -29,14 +29,9 @@ _SAME = 1e-12
 class Calls:
     """The calls on one input, in their order.
 
-    Parameters
-    ----------
-    name : str
-        The input's, as in a report.
-    seed : int
-        Of the lots that some tests draw.
-    skipped : int
-        Columns at the beginning of each row that only whole outputs count: 1 for those of `RowTarget`.
+    - name: The input's, as in a report.
+    - seed: Of the lots that some tests draw.
+    - skipped: Columns at the beginning of each row that only whole outputs count: 1 for those of `RowTarget`.
     """
 
     TESTS = 4

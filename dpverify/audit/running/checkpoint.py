@@ -35,12 +35,8 @@ class CheckpointError(ValueError):
 class Checkpoint:
     """The file that keeps the finished blocks of one audit.
 
-    Parameters
-    ----------
-    path : Path
-        The file; it need not exist.
-    configuration : mapping of str to str
-        All that determines the outputs; its hash is stored and compared.
+    - path: The file; it need not exist.
+    - configuration: All that determines the outputs; its hash is stored and compared.
     """
 
     path: Path
@@ -55,10 +51,7 @@ class Checkpoint:
     def load(self) -> dict[Key, Packed]:
         """Return the blocks on disk; none if there is no file.
 
-        Raises
-        ------
-        CheckpointError
-            If the file is no checkpoint, is damaged, or is that of another configuration.
+        Raises CheckpointError if the file is no checkpoint, is damaged, or is that of another configuration.
         """
         if not self.path.exists():
             return {}
@@ -96,10 +89,7 @@ class Checkpoint:
     def save(self, blocks: Mapping[Key, Packed]) -> None:
         """Replace the file by these blocks: at any moment it holds either the old ones or all new ones.
 
-        Raises
-        ------
-        CheckpointError
-            If they cannot be written, for instance on a full disk; an earlier file is intact.
+        Raises CheckpointError if they cannot be written, for instance on a full disk; an earlier file is intact.
         """
         content = hashlib.sha256()
         for key in sorted(blocks):

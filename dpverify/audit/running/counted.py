@@ -63,16 +63,11 @@ class CountedDataset:
 class CountedPair:
     """What tells two neighbouring datasets apart, counted: the view if its law is known, else a column.
 
-    Parameters
-    ----------
-    name : str
-        What is looked at.
-    where : int or slice
-        Its columns.
-    tallies : (Tally, Tally)
-        Of what is looked at on the two datasets, by its laws.
-    counts : EventCounts, optional
-        Of the events that would show most against the claim; None where nothing is claimed, or the laws are the same.
+    - name: What is looked at.
+    - where: Its columns.
+    - tallies: Of what is looked at on the two datasets, by its laws.
+    - counts: Of the events that would show most against the claim; None where nothing is claimed, or the laws are the
+      same.
     """
 
     name: str
@@ -99,15 +94,9 @@ class CountedPair:
 class CountedOutputs:
     """The outputs of a subject, counted as they come.
 
-    Parameters
-    ----------
-    subject : Subject
-    epsilon : float, optional
-        The claim that neighbours are held against.
-    trials : int
-        How many outputs there will be on each dataset.
-    all_kept : bool
-        Whether to keep all outputs, for tests of other packages, and not just the first `COMPARED`.
+    - epsilon: The claim that neighbours are held against.
+    - trials: How many outputs there will be on each dataset.
+    - all_kept: Whether to keep all outputs, for tests of other packages, and not just the first `COMPARED`.
     """
 
     def __init__(self, subject: Subject, epsilon: float | None, trials: int, *, all_kept: bool = False) -> None:

@@ -23,12 +23,7 @@ def load(name: str) -> tuple[ModuleType, Any]:
 
     Modules are found in the current directory too, and next to a file that is named.
 
-    Raises
-    ------
-    ImportError
-        If there is no such module, file or name in it.
-    BaseException
-        Whatever the import raises.
+    Raises ImportError if there is no such module, file or name in it. Raises BaseException: Whatever the import raises.
     """
     source, path = parts_of(name)
     if source.endswith(".py") or "/" in source or "\\" in source:

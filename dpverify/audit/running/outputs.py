@@ -12,18 +12,17 @@ import contextlib
 import functools
 import hashlib
 import itertools
-import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.audit.running.target import Runnable, Target, TargetError, target_of
+from dpverify.audit.running.leaves import Raised, held, leaves_of, leaves_together, multiple
+from dpverify.audit.running.target import ALIKE, Runnable, Target, TargetError, target_of
 
-__all__ = ["COUNTED", "Raising", "RowTarget", "Samplers", "leaves_of"]
+__all__ = ["COUNTED", "Raising", "RowTarget", "Samplers"]
 
 _KINDS = {"f": 0.0, "i": 1.0, "u": 1.0, "b": 2.0}
 """The first column of plain numbers, by numpy's kind."""
@@ -31,8 +30,6 @@ _HASHED = 2.0**52
 """Added to a hash of 52 bits, so that it is no kind of plain numbers."""
 COUNTED = 256
 """The remainder of a hash by this is how many numbers are in the output, beyond those that have columns as well."""
-_CHARACTERS, _LAST = 16, 8
-"""Characters of a string with a column each, of its beginning and its end; the hash tells the others."""
 _MOST = 4096
 """Columns of an output; the hash tells what is beyond."""
 _EXACT = 2**53
@@ -40,132 +37,18 @@ _NUMBERS = {float: "f", int: "iu", bool: "b"}
 """The kinds of arrays that numpy makes of numbers of one type, unless some are too large."""
 
 
-def leaves_of(output: Any, resolution: float | None = None, nested: bool = False) -> tuple[bytes, list[float]]:
-    """Return what an output is, to the last bit or with numbers rounded, and the numbers that it is made of.
-
-    What is nested in something else gives its length before its parts: two lists of random numbers that have always as
-    many together differ in this alone. A string gives its length, the number that it spells (0 if none), its first and
-    last characters, the sum of their codes, and how many of all are digits, capitals and white space. What is not
-    finite or beyond the floats is 0 among the numbers.
-
-    Parameters
-    ----------
-    output : object
-        Of one run.
-    resolution : float, optional
-        Numbers, wherever they are in the output, are rounded to multiples of this first; characters are none.
-    nested : bool
-        Whether it is a part of something else.
-
-    Raises
-    ------
-    TypeError
-        If it is made of something else than numbers, strings, bytes, None, sequences, sets, mappings and arrays.
-    """
-    kind = type(output)
-    if kind is float and resolution is None:
-        return f"float {output.hex()};".encode(), [_number(output)]
-    if kind is str or kind is bytes:
-        content, read = _read(output)
-        return content, list(read)
-    if isinstance(output, np.generic):
-        output = output.item()
-    if isinstance(output, np.ma.MaskedArray):
-        output = output.tolist()  # what is masked is None
-    if resolution is not None and isinstance(output, (int, float, np.ndarray)):
-        output = _multiple(output, resolution)
-    if output is None or isinstance(output, (bool, int, float)):
-        spelt = output.hex() if isinstance(output, float) else repr(output)
-        return f"{type(output).__name__} {spelt};".encode(), [_number(output)]
-    if isinstance(output, complex):
-        return leaves_of((output.real, output.imag), resolution)
-    if isinstance(output, Raised):
-        return f"raised {output.kind};".encode(), []
-    if isinstance(output, (str, bytes, bytearray)):
-        content, read = _read.__wrapped__(output)
-        return content, list(read)
-    if isinstance(output, np.ndarray) and _held(output):
-        content = np.ascontiguousarray(output).tobytes()
-        length = [float(output.size)] if nested else []
-        head = f"array {output.dtype} {output.shape} ".encode()
-        return head + content, length + [_number(x) for x in output.ravel().tolist()]
-    parts = [leaves_of(part, resolution, True) for part in _parts(output)]
-    if isinstance(output, (set, frozenset)):
-        parts.sort()
-    elif isinstance(output, np.ndarray):
-        parts.insert(0, leaves_of(output.shape))
-    head, numbers = f"{type(output).__name__} {len(parts)} ".encode(), [float(len(parts))] if nested else []
-    for part, leaves in parts:
-        head += part
-        numbers += leaves
-    return head, numbers
-
-
-@functools.lru_cache(maxsize=4096)
-def _read(output: str | bytes | bytearray) -> tuple[bytes, tuple[float, ...]]:
-    """Return what a string is, and its numbers: one that comes again, as keys of mappings do, is read once."""
-    content = output.encode("utf-8", "surrogatepass") if isinstance(output, str) else bytes(output)
-    text = output if isinstance(output, str) else output.decode("latin-1")
-    codes = *_codes(text[:_CHARACTERS], _CHARACTERS), *_codes(text[::-1][:_LAST], _LAST)
-    kinds = (float(sum(map(kind, text))) for kind in (str.isdigit, str.isupper, str.isspace))
-    head = f"{type(output).__name__} {len(content)} ".encode()
-    return head + content, (float(len(text)), _spelt(output), *codes, float(sum(map(ord, text))), *kinds)
-
-
-def _codes(text: str, most: int) -> list[float]:
-    return [*(float(ord(character)) for character in text), *[-1.0] * (most - len(text))]
-
-
-def _parts(output: Any) -> Sequence[Any]:
-    if isinstance(output, np.ndarray):
-        return output.ravel().tolist()
-    if isinstance(output, Mapping):
-        return [part for item in output.items() for part in item]
-    if isinstance(output, (list, tuple, set, frozenset)):
-        return list(output)
-    raise TypeError(f"an output is of type {type(output).__name__}")
-
-
-def _multiple(output: Any, resolution: float) -> Any:
-    """Return numbers as the nearest multiple of a resolution, of their own type; an integer is one of 1 and below."""
-    if isinstance(output, float) or (isinstance(output, np.ndarray) and output.dtype.kind == "f"):
-        with np.errstate(over="ignore", invalid="ignore"):
-            near = np.rint(np.asarray(output, dtype=np.float64) / resolution) * resolution + 0.0  # no -0
-        near = np.where(np.isfinite(near), near, output)
-        return float(near) if isinstance(output, float) else near.astype(output.dtype)
-    if resolution <= 1.0 or isinstance(output, bool):
-        return output
-    if isinstance(output, int):
-        return int(round(Fraction(output) / Fraction(resolution)) * Fraction(resolution))
-    if output.dtype.kind not in "iu":
-        return output
-    return np.array([_multiple(x, resolution) for x in output.ravel().tolist()], dtype=object).reshape(output.shape)
-
-
-def _number(value: float | None) -> float:
-    try:
-        number = float(value or 0.0) if value != 0 else float(value)  # -0.0 stays
-    except OverflowError:
-        return 0.0
-    return number if math.isfinite(number) else 0.0
-
-
-def _spelt(text: str | bytes | bytearray) -> float:
-    try:
-        return _number(float(text))
-    except ValueError:
-        return 0.0
-
-
 def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) -> NDArray[np.float64]:
     """Return the rows of the outputs of some runs, shape (trials, 1 + width), with numbers rounded."""
     if len(raw) != trials:
         raise TypeError(f"{len(raw)} outputs came of {trials} runs")
+    if type(raw) is list and set(map(type, raw)) == {str} and len(found := dict.fromkeys(raw)) < trials:
+        places = dict(zip(found, itertools.count()))
+        return _rows(list(found), len(found), width)[[places[output] for output in raw]]
     rows = np.zeros((trials, 1 + width))
     # One by one or all at once, an output has the same row: at once only where all are of one plain kind.
     types = {float} if isinstance(raw, np.ndarray) else set(map(type, raw))
-    at_once = len(types) == 1 and (types <= _NUMBERS.keys() or len({_kind(output) for output in raw}) == 1)
-    at_once &= trials > 0 and not isinstance(raw[0], (list, tuple, np.ma.MaskedArray))
+    at_once = len(types) == 1 and not isinstance(raw[0], (list, tuple, str, dict, np.ma.MaskedArray))
+    at_once = at_once and (types <= ALIKE or len({_kind(output) for output in raw}) == 1)
     array = _plain(raw) if at_once else _table(raw, width)
     if array is not None and array.size == trials * width:
         rows[:, 0], rows[:, 1:] = _form(array.dtype, array.shape[1:]), array.reshape(trials, width)
@@ -175,19 +58,23 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
         again: Iterator[int] = iter(np.flatnonzero(~fine).tolist())
     else:
         again = iter(range(trials))
-    hashed, numbers = list[int](), list[list[float]]()
+    hashed, read = list[int](), list[tuple[bytes, list[float]]]()
+    if array is None and resolution is None and (together := leaves_together(raw)):
+        hashed, read, again = list(again), together, iter(())
     for run in again:
         array = _plain(raw[run])
         whole = array is not None and array.dtype.kind in "iu" and (np.abs(array.astype(float)) > _EXACT).any()
         if array is not None and array.size == width and np.isfinite(array).all() and not whole:
             rows[run, 0], rows[run, 1:] = _form(array.dtype, array.shape), array.ravel()
         else:
-            content, leaves = leaves_of(raw[run], resolution)
-            digest = hashlib.blake2b(content, digest_size=8).digest()
-            rows[run] = 0.0
-            rows[run, 0] = _HASHED + (int.from_bytes(digest) >> 12) // COUNTED * COUNTED + min(len(leaves), COUNTED - 1)
             hashed.append(run)
-            numbers.append(leaves[:width])
+            read.append(leaves_of(raw[run], resolution))
+    if hashed:
+        digests = (hashlib.blake2b(content, digest_size=8).digest() for content, _ in read)
+        counted = np.minimum([len(leaves) for _, leaves in read], COUNTED - 1)
+        rows[hashed] = 0.0
+        rows[hashed, 0] = _HASHED + (np.frombuffer(b"".join(digests), ">u8") >> 12) // COUNTED * COUNTED + counted
+    numbers = [leaves[:width] for _, leaves in read]
     if len(set(map(len, numbers))) == 1:
         rows[hashed, 1 : 1 + len(numbers[0])] = numbers
     else:
@@ -195,7 +82,7 @@ def _rows(raw: Any, trials: int, width: int, resolution: float | None = None) ->
             rows[run, 1 : 1 + len(leaves)] = leaves
     if resolution is not None:
         plain = rows[:, 0] < _HASHED
-        rows[plain, 1:] = _multiple(rows[plain, 1:], resolution)
+        rows[plain, 1:] = multiple(rows[plain, 1:], resolution)
     return rows
 
 
@@ -223,30 +110,29 @@ def _form(dtype: np.dtype[Any], shape: tuple[int, ...]) -> float:
     return shown + 3.0 * (int.from_bytes(hashlib.blake2b(repr(shape).encode(), digest_size=8).digest()) >> 16)
 
 
-def _held(array: NDArray[Any]) -> bool:
-    """Return whether an array is of real numbers that a float or an integer holds; longer floats would be cut."""
-    return array.dtype.kind in _KINDS and array.dtype.itemsize <= 8
-
-
 def _kind(output: Any) -> Any:
     return type(output), getattr(output, "dtype", None), getattr(output, "shape", None)
 
 
 def _plain(output: Any) -> NDArray[Any] | None:
     """Return outputs as an array of real numbers; None for what is none, or hides the kinds of its parts."""
-    if isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
-        return None
     if isinstance(output, (list, tuple)):
         types = set(map(type, output))
+        if len(types) > 1:
+            return None
         if types and types <= _NUMBERS.keys():
             return _array(output, types)
-        if any(issubclass(part, (list, tuple)) for part in types) or len({_kind(part) for part in output}) > 1:
+        if any(issubclass(part, (list, tuple)) for part in types):
             return None
+        if not types <= ALIKE and len({_kind(part) for part in output}) > 1:
+            return None
+    elif isinstance(output, (str, bytes, bytearray, Mapping, set, frozenset, np.ma.MaskedArray)) or output is None:
+        return None
     try:
         array = np.asarray(output)
     except (ValueError, OverflowError):
         return None
-    return array if _held(array) else None
+    return array if held(array) else None
 
 
 @dataclass(frozen=True)
@@ -293,10 +179,7 @@ class RowTarget(_Around):
     def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return what is read of independent runs, shape (trials, *shape).
 
-        Raises
-        ------
-        TargetError
-            If the callable raises, or returns what is made of other things than `leaves_of` knows.
+        Raises TargetError if the callable raises, or returns what is made of other things than `leaves_of` knows.
         """
         try:
             raw = self._inner.raw(inputs, rng, trials, where)
@@ -314,13 +197,6 @@ class RowTarget(_Around):
                 f"{self.shown}: {error} in {where}, but outputs must be made of numbers, strings, bytes, None, lists, "
                 "tuples, sets, mappings and arrays."
             ) from None
-
-
-@dataclass(frozen=True)
-class Raised:
-    """What a run that raises puts out: the exception's type."""
-
-    kind: str
 
 
 @dataclass(frozen=True)
@@ -358,14 +234,9 @@ class Raising(_Around):
 class Samplers(Target):
     """Two samplers as one target, which runs the first on the input 0 and the second on 1.
 
-    Parameters
-    ----------
-    function : callable or str
-        The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
-    batch, shape, name
-        See `Target`.
-    second : Target
-        The second, as a target.
+    - function: The first: `function(rng)` returns an output, or with `batch` `function(rng, trials)` those of all runs.
+    - batch, shape, name: See `Target`.
+    - second: The second, as a target.
     """
 
     second: Target | None = None

@@ -17,13 +17,9 @@ __all__ = ["Packed", "PackedOutputs"]
 class Packed:
     """One array of outputs.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Of the array.
-    columns : tuple of (ndarray, ndarray)
-        For each column of outputs its different numbers and the place of each run's one among these; no places where
-        there are too many, and the numbers are those of the runs.
+    - shape: Of the array.
+    - columns: For each column of outputs its different numbers and the place of each run's one among these; no places
+      where there are too many, and the numbers are those of the runs.
     """
 
     shape: tuple[int, ...]
@@ -57,11 +53,7 @@ def _packed(column: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[A
 class PackedOutputs(Sequence[NDArray[np.float64]]):
     """The outputs on several datasets, as they come; unpacked one dataset at a time.
 
-    Parameters
-    ----------
-    datasets : int
-    most : int, optional
-        Of each dataset only so many are kept, the first ones; all when omitted.
+    - most: Of each dataset only so many are kept, the first ones; all when omitted.
     """
 
     def __init__(self, datasets: int, most: int | None = None) -> None:

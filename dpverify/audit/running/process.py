@@ -36,19 +36,11 @@ class Processes(Executor):
     Their standard output is the standard error output, their standard input is empty, and Ctrl-C does not reach them.
     They are killed at the end, with all that they started: nothing that they would do at exit happens.
 
-    Parameters
-    ----------
-    count : int
-        How many.
-    seconds : float, optional
-        The longest that a task may take; no limit when omitted. Starting a process does not count.
+    - count: How many.
+    - seconds: The longest that a task may take; no limit when omitted. Starting a process does not count.
 
-    Raises
-    ------
-    ProcessFailure
-        By a task's future: if the task ends its process, takes too long, or raises what is no `Exception`.
-    OSError
-        If the system starts no more processes.
+    Raises ProcessFailure: By a task's future: if the task ends its process, takes too long, or raises what is no
+    `Exception`. Raises OSError if the system starts no more processes.
     """
 
     def __init__(self, count: int, seconds: float | None = None) -> None:

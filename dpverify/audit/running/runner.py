@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import pickle
@@ -36,26 +37,24 @@ def block_generator(seed: int, dataset: int, block: int) -> np.random.Generator:
 
     Blocks of one seed are 2^128 steps apart, so their streams never meet.
     """
-    key = np.random.SeedSequence(seed).generate_state(2, np.uint64)
-    return np.random.Generator(np.random.Philox(key=key, counter=np.array([0, 0, block, dataset], dtype=np.uint64)))
+    counter = np.array([0, 0, block, dataset], dtype=np.uint64)
+    return np.random.Generator(np.random.Philox(key=_key(seed), counter=counter))
+
+
+@functools.lru_cache(maxsize=16)
+def _key(seed: int) -> NDArray[np.uint64]:
+    return np.random.SeedSequence(seed).generate_state(2, np.uint64).astype(np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
 class Trials:
     """What to run, and nothing about how: equal `Trials` give bit-identical outputs.
 
-    Parameters
-    ----------
-    target : Target
-        The implementation.
-    datasets : sequence of ndarray
-        The inputs of `trials` independent runs each.
-    trials : int
-        Runs per dataset, at least 1.
-    seed : int
-        At least 0.
-    block_size : int
-        Runs per block, at least 1.
+    - target: The implementation.
+    - datasets: The inputs of `trials` independent runs each.
+    - trials: Runs per dataset, at least 1.
+    - seed: At least 0.
+    - block_size: Runs per block, at least 1.
     """
 
     target: Target
@@ -149,10 +148,7 @@ def asked(
 ) -> Any:
     """Return `function(target, *arguments)`, called where trials run: arrays and plain values. See `rounds`.
 
-    Raises
-    ------
-    TargetError
-        If the target fails, exits, dies or takes too long.
+    Raises TargetError if the target fails, exits, dies or takes too long.
     """
     with _pool(target, executor, 1, timeout) as (pool, _):
         return _answer(pool.submit(function, target, *arguments), target, "in a look inside")
@@ -188,34 +184,22 @@ def rounds(
     Nothing is kept of what has been yielded, but for a checkpoint. Who has seen enough closes the generator: what is
     still running is ended then, and what is finished is kept in the checkpoint.
 
-    Parameters
-    ----------
-    trials : Trials
-        What to run.
-    workers : int
-        Processes to run it in. The outputs do not depend on it.
-    executor : concurrent.futures.Executor, optional
-        Used instead of processes of our own, with up to `4 * workers` blocks submitted at a time: threads, or a
-        cluster's (for Dask, `client.get_executor()`). It is not shut down.
-    timeout : float, optional
-        The longest that a block may take, in seconds; not with `executor`. With it or with more than one worker, the
-        target runs in processes of its own, which it may end without harm; otherwise in the caller's, where one that
-        calls `os._exit` or never returns cannot be stopped.
-    checkpoint : path, optional
-        A file that finished blocks are kept in, and taken from if it exists: after Ctrl-C, an error, or the death of
-        the process, the same call goes on where it was. One block of each dataset is then drawn again and compared.
-    progress : callable, optional
-        `progress(done, total)` in trials, after every block.
+    - trials: What to run.
+    - workers: Processes to run it in. The outputs do not depend on it.
+    - executor: Used instead of processes of our own, with up to `4 * workers` blocks submitted at a time: threads, or a
+      cluster's (for Dask, `client.get_executor()`). It is not shut down.
+    - timeout: The longest that a block may take, in seconds; not with `executor`. With it or with more than one worker,
+      the target runs in processes of its own, which it may end without harm; otherwise in the caller's, where one that
+      calls `os._exit` or never returns cannot be stopped.
+    - checkpoint: A file that finished blocks are kept in, and taken from if it exists: after Ctrl-C, an error, or the
+      death of the process, the same call goes on where it was. One block of each dataset is then drawn again and
+      compared.
+    - progress: `progress(done, total)` in trials, after every block.
 
-    Raises
-    ------
-    TargetError
-        If the target fails, exits, dies or takes too long; finished blocks are kept.
-    CheckpointError
-        If the checkpoint belongs to another configuration, is damaged, cannot be written, or holds another block than
-        the target draws.
-    KeyboardInterrupt
-        After the finished blocks have been kept, and processes of our own have been ended.
+    Raises TargetError if the target fails, exits, dies or takes too long; finished blocks are kept. Raises
+    CheckpointError if the checkpoint belongs to another configuration, is damaged, cannot be written, or holds another
+    block than the target draws. Raises KeyboardInterrupt after the finished blocks have been kept, and processes of our
+    own have been ended.
     """
     check_integer("workers", workers, low=1)
     if timeout is not None:

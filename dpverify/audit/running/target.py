@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from dpverify.audit.running.identity import code_identity, described
 from dpverify.audit.running.loading import load, parts_of
 
-__all__ = ["ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
+__all__ = ["ALIKE", "ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
 
 _MOST_SHOWN = 300
 """Characters of another's error that a message shows."""
-_FIXED = frozenset({bool, int, float, str})
+ALIKE = frozenset({bool, int, float, *(np.dtype(code).type for code in "?bhilqBHILQefd")})
+"""Types of numbers, of which all that numpy makes arrays of is alike."""
+_FIXED = ALIKE | {str, bytes, complex, type(None)}
 """Types of what no later call can change; `_kept` knows more, and takes as long as many a target."""
 _EXACT = 2**53
 """Up to here every integer is a float."""
@@ -33,18 +35,12 @@ class TargetError(ValueError):
 class Target:
     """A callable that runs one protocol or mechanism on a dataset.
 
-    Parameters
-    ----------
-    function : callable or str
-        `function(inputs, rng)` returns the output of one run, or with `batch` `function(inputs, rng, trials)` those of
-        independent runs, shape (trials, *shape). A string "module:callable" or "path/to/file.py:callable" is imported
-        where it is run, also from the current directory.
-    batch : bool
-        Whether the callable takes the number of trials.
-    shape : tuple of int
-        The shape of one output; () for a number.
-    name : str, optional
-        What identifies the implementation and its parameters in a checkpoint, where its `repr` does not.
+    - function: `function(inputs, rng)` returns the output of one run, or with `batch` `function(inputs, rng, trials)`
+      those of independent runs, shape (trials, *shape). A string "module:callable" or "path/to/file.py:callable" is
+      imported where it is run, also from the current directory.
+    - batch: Whether the callable takes the number of trials.
+    - shape: The shape of one output; () for a number.
+    - name: What identifies the implementation and its parameters in a checkpoint, where its `repr` does not.
     """
 
     function: Callable[..., Any] | str
@@ -77,10 +73,8 @@ class Target:
     def load(self) -> Callable[..., Any]:
         """Return the callable, imported where it is named by a string.
 
-        Raises
-        ------
-        TargetError
-            If there is no such module, no such name in it, it is no callable, or importing it fails in any way.
+        Raises TargetError if there is no such module, no such name in it, it is no callable, or importing it fails in
+        any way.
         """
         return self._loaded()[0]
 
@@ -101,10 +95,7 @@ class Target:
     def identity(self) -> dict[str, str]:
         """Return what tells this target from others, the code of all local modules that it uses included.
 
-        Raises
-        ------
-        ValueError
-            If only an address in memory does; pass `name` then.
+        Raises ValueError if only an address in memory does; pass `name` then.
         """
         function, modules = self._loaded()
         shown = self.name or (self.function if isinstance(self.function, str) else described(function))
@@ -115,21 +106,15 @@ class Target:
     def __call__(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> NDArray[np.float64]:
         """Return the outputs of independent runs, shape (trials, *shape).
 
-        Raises
-        ------
-        TargetError
-            If the callable raises, or returns another shape, a nan, an infinity or no numbers; `where` says in which
-            trials.
+        Raises TargetError if the callable raises, or returns another shape, a nan, an infinity or no numbers; `where`
+        says in which trials.
         """
         return self.checked(self.raw(inputs, rng, trials, where), trials, where)
 
     def raw(self, inputs: NDArray[Any], rng: np.random.Generator, trials: int, where: str) -> Any:
         """Return what the callable returns in independent runs, one thing each, or for all together with `batch`.
 
-        Raises
-        ------
-        TargetError
-            If the callable raises.
+        Raises TargetError if the callable raises.
         """
         function = self.load()
         try:
@@ -150,10 +135,7 @@ class Target:
     def checked(self, raw: Any, trials: int, where: str) -> NDArray[np.float64]:
         """Return outputs as floats, shape (trials, *seen).
 
-        Raises
-        ------
-        TargetError
-            For another shape, a nan, an infinity or no real numbers.
+        Raises TargetError for another shape, a nan, an infinity or no real numbers.
         """
         wanted = (trials, *self.seen)
         try:
@@ -168,9 +150,9 @@ class Target:
             if not self.batch:
                 seen, must = seen[1:], f"{self.seen}" if self.seen else "a number"
             raise TargetError(f"{self.shown} returned the shape {seen} in {where}, but must return {must}.")
-        if not (np.issubdtype(outputs.dtype, np.integer) or np.issubdtype(outputs.dtype, np.floating)):
+        if outputs.dtype.kind not in "iuf":
             raise TargetError(f"{self.shown} returned dtype {outputs.dtype} in {where}, but must return real numbers.")
-        if np.issubdtype(outputs.dtype, np.integer) and _largest(outputs) > _EXACT:
+        if outputs.dtype.kind != "f" and _largest(outputs) > _EXACT:
             raise TargetError(f"{self.shown} returned integers beyond 2^53 in {where}, which floats cannot hold.")
         numbers = outputs.astype(np.float64)
         finite = np.isfinite(numbers)
@@ -188,9 +170,16 @@ def _largest(integers: NDArray[Any]) -> int:
 
 def _kept(output: Any) -> Any:
     """Return an output that the next call cannot change: a target may return the same buffer each time."""
+    kind = type(output)
+    if kind in _FIXED:
+        return output
+    if kind is tuple or kind is list:
+        return kind(map(_kept, output))
+    if kind is dict:
+        return {_kept(key): _kept(part) for key, part in output.items()}
     if isinstance(output, np.ndarray) and not isinstance(output, np.ma.MaskedArray):
         return np.array(output)
-    return output if isinstance(output, (int, float, str, bytes, np.generic)) else copy.deepcopy(output)
+    return copy.deepcopy(output)
 
 
 def happened(error: BaseException, *plain: type[Exception], when: str = "") -> str:
@@ -231,14 +220,9 @@ def target_of(implementation: Runnable, shape: tuple[int, ...] = ()) -> Target:
 class ReadTarget(Target):
     """A target whose outputs an audit reads through a function, which for instance numbers the cells they fall in.
 
-    Parameters
-    ----------
-    function, batch, shape, name
-        As of the target itself; see `ReadTarget.of`.
-    read : callable, optional
-        Takes the outputs of a block, and returns as many.
-    added : int
-        How many columns these have more.
+    - function, batch, shape, name: As of the target itself; see `ReadTarget.of`.
+    - read: Takes the outputs of a block, and returns as many.
+    - added: How many columns these have more.
     """
 
     read: Callable[[NDArray[Any]], NDArray[Any]] | None = None

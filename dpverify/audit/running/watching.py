@@ -46,10 +46,7 @@ _MOST_PERMUTED = 60_000
 def watched(messages: Messages, rng: np.random.Generator, trials: int, level: float) -> list[AuditResult]:
     """Test users and shuffler on up to `trials` runs, fewer where there are millions of messages.
 
-    Raises
-    ------
-    TargetError
-        If the target fails while it is watched.
+    Raises TargetError if the target fails while it is watched.
     """
     try:
         totals, pieces = _draws(messages, rng, trials)

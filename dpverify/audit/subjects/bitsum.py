@@ -34,16 +34,10 @@ Shuffler = Callable[[UserMessages, np.random.Generator], NDArray[np.int64]]
 class Implementation:
     """What can be watched of an implementation of a bitsum.
 
-    Parameters
-    ----------
-    target : Target
-        `function(bits, rng)` returns the estimate, shape (), or a row of the estimate and the counts of the view.
-    counts : bool
-        Whether it returns such rows.
-    sent, arrived : callable, optional
-        See `dpverify.audit.subject.Messages`.
-    name : str
-        As in a report.
+    - target: `function(bits, rng)` returns the estimate, shape (), or a row of the estimate and the counts of the view.
+    - counts: Whether it returns such rows.
+    - sent, arrived: See `dpverify.audit.subject.Messages`.
+    - name: As in a report.
     """
 
     target: Target
@@ -85,16 +79,10 @@ class Implementation:
     ) -> Implementation:
         """Return what can be watched of one of our own protocols.
 
-        Parameters
-        ----------
-        protocol : BitsumProtocol
-            The implementation; a subclass may override anything.
-        aggregated : bool
-            Whether to draw views by `sample_view`, which is fast, rather than message by message.
-        shuffler : callable
-            The shuffler of the message-level path.
-        watched : bool, optional
-            Whether users' messages and their order are checked too; by default unless aggregated.
+        - protocol: The implementation; a subclass may override anything.
+        - aggregated: Whether to draw views by `sample_view`, which is fast, rather than message by message.
+        - shuffler: The shuffler of the message-level path.
+        - watched: Whether users' messages and their order are checked too; by default unless aggregated.
         """
         shape = (1 + max(1, len(protocol.alphabet)),)
         if aggregated or not protocol.alphabet:
@@ -115,16 +103,10 @@ class Implementation:
     ) -> Implementation:
         """Return what can be watched of a protocol of ours: a target that counts, its messages and their order.
 
-        Parameters
-        ----------
-        protocol : object
-            With `randomize(inputs, rng)`, which returns `UserMessages`.
-        target : Target
-            What it publishes and the counts behind that.
-        shuffler : callable
-            See `of`.
-        numbered : callable
-            Maps the symbols of messages, which may be rows, to one number each.
+        - protocol: With `randomize(inputs, rng)`, which returns `UserMessages`.
+        - target: What it publishes and the counts behind that.
+        - shuffler: See `of`.
+        - numbered: Maps the symbols of messages, which may be rows, to one number each.
         """
         sent = functools.partial(_sent, protocol, numbered)
         return cls(target, True, sent, functools.partial(_arrived, protocol, numbered, shuffler), repr(protocol))
@@ -194,15 +176,10 @@ def bitsum_subject(
 ) -> Subject:
     """Return an implementation as a subject: datasets without ones, with one, half and all, in mixed order.
 
-    Parameters
-    ----------
-    reference : BitsumProtocol
-        What is claimed to run: the protocol with its parameters, whose exact laws are known.
-    implementation : Implementation, BitsumProtocol, Target, callable or str, optional
-        What does run: `function(bits, rng)` returns the estimate of the sum; of a protocol, such as a subclass of ours,
-        all messages are watched. `reference` itself when omitted.
-    fewer_users : bool
-        Whether it promises the same randomizer where fewer users take part than `reference.users`.
+    - reference: What is claimed to run: the protocol with its parameters, whose exact laws are known.
+    - implementation: What does run: `function(bits, rng)` returns the estimate of the sum; of a protocol, such as a
+      subclass of ours, all messages are watched. `reference` itself when omitted.
+    - fewer_users: Whether it promises the same randomizer where fewer users take part than `reference.users`.
     """
     implementation = Implementation.given(implementation, (), reference, BitsumProtocol, _own)
     inputs = _inputs(reference.users, fewer_users)

@@ -35,14 +35,10 @@ def own_buckets(
 ) -> Implementation:
     """Return what can be watched of one of our own protocols, or of a subclass, which may override anything.
 
-    Parameters
-    ----------
-    protocol : Histogram or Selection
-        The implementation.
-    shuffler : callable
-        The shuffler of the message-level path.
-    aggregated : bool, optional
-        Whether to draw views by `sample_view`, which is fast; by default where there are thousands of messages.
+    - protocol: The implementation.
+    - shuffler: The shuffler of the message-level path.
+    - aggregated: Whether to draw views by `sample_view`, which is fast; by default where there are thousands of
+      messages.
     """
     if aggregated is None:
         aggregated = protocol.users * protocol.buckets > _WATCHED_MESSAGES
@@ -83,14 +79,10 @@ def bucket_subject(
     What is published and each bucket's number of messages are held against their laws, and buckets against each other.
     A claim is tested on the two buckets that a user moves between: what others send does not depend on her.
 
-    Parameters
-    ----------
-    reference : Histogram or Selection
-        What is claimed to run.
-    implementation : Implementation, Histogram or Selection, Target, callable or str, optional
-        What does run: `function(values, rng)` with a bucket for each user returns the estimated counts, shape
-        (buckets,), or the selected bucket. With `Implementation(counts=True)`, a row of these and of the number of
-        messages of each bucket; its messages are the buckets. `reference` itself when omitted.
+    - reference: What is claimed to run.
+    - implementation: What does run: `function(values, rng)` with a bucket for each user returns the estimated counts,
+      shape (buckets,), or the selected bucket. With `Implementation(counts=True)`, a row of these and of the number of
+      messages of each bucket; its messages are the buckets. `reference` itself when omitted.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, HistogramClaims):

@@ -46,20 +46,13 @@ def classifier_subject(reference: HighestDensityClassifier, *, implementation: R
     All users hold one class and place, or different ones; the neighbour has one who moves and holds another class. A
     claim is tested on what is published of a feature in two classes, with the numbers who reported them.
 
-    Parameters
-    ----------
-    reference : HighestDensityClassifier
-        What is claimed to run, fitted: few users, for the laws at each number of them are listed.
-    implementation : Target, callable or str, optional
-        What does run: `function(users, rng)` with a row for each user, her point and behind it the place of her class
-        in the sorted public ones, returns one row: how many reported each class, and then for each class the numbers
-        of `KernelDensity.published`, with **these** public features; 0 for a class that nobody reported. `reference`
-        fitted anew when omitted.
+    - reference: What is claimed to run, fitted: few users, for the laws at each number of them are listed.
+    - implementation: What does run: `function(users, rng)` with a row for each user, her point and behind it the place
+      of her class in the sorted public ones, returns one row: how many reported each class, and then for each class the
+      numbers of `KernelDensity.published`, with **these** public features; 0 for a class that nobody reported.
+      `reference` fitted anew when omitted.
 
-    Raises
-    ------
-    ValueError
-        For more than 40 users.
+    Raises ValueError for more than 40 users.
     """
     if not isinstance(reference, HighestDensityClassifier):
         raise TypeError(f"reference={reference!r} must be a HighestDensityClassifier.")
@@ -264,24 +257,14 @@ def decoding_subject(
 ) -> Subject:
     """Return the words that a density ranks highest as a subject: every outcome of what is published is listed.
 
-    Parameters
-    ----------
-    reference : KernelDensityProtocol
-        The density that is decoded, with few users and features.
-    vocabulary : (words, vectors), optional
-        The public vocabulary; words at the places where users stand when omitted.
-    k : int
-        How many words, at least 1.
-    score : {"density", "distinctive"}
-        See `protocols.decoding.top_words`.
-    implementation : Target, callable or str, optional
-        What does run: `function(points, rng)` returns the positions of the words in the vocabulary, from 0, in the
-        order of their ranks, shape (k,). Our own when omitted.
+    - reference: The density that is decoded, with few users and features.
+    - vocabulary: The public vocabulary; words at the places where users stand when omitted.
+    - k: How many words, at least 1.
+    - score ({"density", "distinctive"}): See `protocols.decoding.top_words`.
+    - implementation: What does run: `function(points, rng)` returns the positions of the words in the vocabulary, from
+      0, in the order of their ranks, shape (k,). Our own when omitted.
 
-    Raises
-    ------
-    ValueError
-        If there are more than 2^18 outcomes, or words tie in some that are not negligible.
+    Raises ValueError if there are more than 2^18 outcomes, or words tie in some that are not negligible.
     """
     if not isinstance(reference, KernelDensityProtocol):
         raise TypeError(f"reference={reference!r} must be a KernelDensityProtocol.")

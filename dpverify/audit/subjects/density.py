@@ -41,16 +41,10 @@ _NULL_STREAM = 1
 class DensityRuns:
     """Independent runs of Algorithm 1 with new public features each, as a batch target of the runner.
 
-    Parameters
-    ----------
-    bitsum : BitsumProtocol
-        The bitsum; its `users` is n.
-    family : LSQFamily
-        The features' family.
-    instances : int
-        I.
-    queries : tuple of tuple of float
-        The queries, hashable so that a checkpoint can name them.
+    - bitsum: The bitsum; its `users` is n.
+    - family: The features' family.
+    - instances: I.
+    - queries: The queries, hashable so that a checkpoint can name them.
     """
 
     bitsum: BitsumProtocol
@@ -77,14 +71,10 @@ class DensityRuns:
 class DensityReport(AuditReport):
     """The report of `DensityErrors`, with the errors themselves.
 
-    Parameters
-    ----------
-    rows : tuple of mapping
-        Per query, in order: `bias` and `rmse` measured, `*_lower` and `*_upper` of the bands that cover all of them at
-        once with probability 1 - level (if the errors have the claimed law but for location and scale), and `*_exact`,
-        what is claimed.
-    published : float
-        The bound of wagner2025, Theorem 3.2, on the RMSE at any query of the family's domain.
+    - rows: Per query, in order: `bias` and `rmse` measured, `*_lower` and `*_upper` of the bands that cover all of them
+      at once with probability 1 - level (if the errors have the claimed law but for location and scale), and `*_exact`,
+      what is claimed.
+    - published: The bound of wagner2025, Theorem 3.2, on the RMSE at any query of the family's domain.
     """
 
     plain_as: ClassVar[str] = f"{AuditReport.plain_as} rows worst"
@@ -104,16 +94,10 @@ def density_claim(
 ) -> ErrorClaim:
     """Return the exact bias and RMSE at every query, and how to draw the errors of `trials` correct runs.
 
-    Parameters
-    ----------
-    bitsum, family, points, queries, instances, trials
-        See `DensityErrors`; the trials are the runs.
+    - bitsum, family, points, queries, instances, trials: See `DensityErrors`; the trials are the runs.
 
-    Raises
-    ------
-    ValueError
-        If the bitsum is biased, or its error depends on its input: the exact error is not known then. If correct
-        estimates at a query do not vary.
+    Raises ValueError if the bitsum is biased, or its error depends on its input: the exact error is not known then. If
+    correct estimates at a query do not vary.
     """
     x = family.accepted(points, name="points")
     y = check_vectors("queries", queries, dimension=family.dimension)
@@ -161,24 +145,14 @@ class DensityErrors:
     exact. It is at one dataset: choose points and queries where the kernel is neither 0 nor 1, and few users, with whom
     a wrong n shows.
 
-    Parameters
-    ----------
-    bitsum : BitsumProtocol
-        The bitsum that is claimed to run; its `users` is n. Unbiased, with the same error for every input.
-    family : LSQFamily
-        The claimed features.
-    points : array_like, shape (n, d)
-        The users' points.
-    queries : array_like, shape (queries, d)
-        Where the densities are compared; exact errors cost O(n^2 d) each.
-    instances : int
-        I, at least 1; 1 for a deterministic family.
-    implementation : Target, callable or str, optional
-        `function(points, rng)` returns the estimates at the queries, shape (queries,), with **new public features in
-        every call**. Our own, if omitted.
+    - bitsum: The bitsum that is claimed to run; its `users` is n. Unbiased, with the same error for every input.
+    - family: The claimed features.
+    - points (array_like, shape (n, d)): The users' points.
+    - queries (array_like, shape (queries, d)): Where the densities are compared; exact errors cost O(n^2 d) each.
+    - instances: I, at least 1; 1 for a deterministic family.
+    - implementation: `function(points, rng)` returns the estimates at the queries, shape (queries,), with **new public
+      features in every call**. Our own, if omitted.
 
-    Examples
-    --------
     Twice the density that it should be:
 
     >>> import numpy as np
@@ -206,20 +180,13 @@ class DensityErrors:
     def audited(self, claim: Budget | None = None, **options: Unpack[AuditKeywords]) -> DensityReport:
         """Audit the errors: two tests, and the error at every query.
 
-        Parameters
-        ----------
-        claim : None
-            Errors tell nothing of a privacy claim.
-        **options
-            The fields of `dpverify.audit.options.AuditOptions`, with 2000 trials by default. `level` is the family-wise
-            error rate of the two tests, by Holm, and that of the bands; `detect` the size of the faults that a pass
-            must exclude: relative, of the RMSE at every query, and a bias of so many standard deviations at every
-            query.
+        - claim: Errors tell nothing of a privacy claim.
+        - **options: The fields of `dpverify.audit.options.AuditOptions`, with 2000 trials by default. `level` is the
+          family-wise error rate of the two tests, by Holm, and that of the bands; `detect` the size of the faults that
+          a pass must exclude: relative, of the RMSE at every query, and a bias of so many standard deviations at every
+          query.
 
-        Raises
-        ------
-        ValueError
-            See `density_claim`.
+        Raises ValueError: See `density_claim`.
         """
         if claim is not None:
             raise ValueError(f"claim={claim} must be omitted: errors tell nothing of a privacy claim.")

@@ -48,15 +48,10 @@ def own_density(
 ) -> Implementation:
     """Return what can be watched of one of our own protocols, or of a subclass, which may override anything.
 
-    Parameters
-    ----------
-    protocol : KernelDensityProtocol
-        The implementation.
-    shuffler : callable
-        The shuffler of the message-level path.
-    aggregated : bool, optional
-        Whether to run `simulate`, which shows no messages; by default for more than some tens of features, or a
-        thousand messages.
+    - protocol: The implementation.
+    - shuffler: The shuffler of the message-level path.
+    - aggregated: Whether to run `simulate`, which shows no messages; by default for more than some tens of features, or
+      a thousand messages.
     """
     coordinates, symbols = protocol.features.coordinates, len(protocol.bitsum.alphabet)
     if aggregated is None:
@@ -98,20 +93,13 @@ def density_subject(
     are those of every feature's published number, of its view, of the privacy loss summed over all features, which a
     claim is tested on, and of the error at a few queries.
 
-    Parameters
-    ----------
-    reference : KernelDensityProtocol
-        What is claimed to run; few users, for the law at each number of ones is listed.
-    implementation : Implementation, KernelDensityProtocol, Target, callable or str, optional
-        What does run: `function(points, rng)` returns `KernelDensity.published`, as a row of instances times Q
-        numbers, of the estimator with **these** features. With `Implementation(counts=True)`, a row of that and of the
-        number of messages of each (feature, symbol); its messages are `feature * symbols + place of the symbol`.
-        `reference` itself when omitted.
+    - reference: What is claimed to run; few users, for the law at each number of ones is listed.
+    - implementation: What does run: `function(points, rng)` returns `KernelDensity.published`, as a row of instances
+      times Q numbers, of the estimator with **these** features. With `Implementation(counts=True)`, a row of that and
+      of the number of messages of each (feature, symbol); its messages are `feature * symbols + place of the symbol`.
+      `reference` itself when omitted.
 
-    Raises
-    ------
-    ValueError
-        For more than 256 users, or a bitsum without a discrete law.
+    Raises ValueError for more than 256 users, or a bitsum without a discrete law.
     """
     if not isinstance(reference, KernelDensityProtocol):
         raise TypeError(f"reference={reference!r} must be a KernelDensityProtocol.")

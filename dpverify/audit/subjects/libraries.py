@@ -25,29 +25,15 @@ _CALLS = ("randomise", "add_noise", "quick_result")
 def library_target(mechanism: Any, *, shape: tuple[int, ...] = (), name: str | None = None) -> Target:
     """Return a mechanism of another library as a target.
 
-    Parameters
-    ----------
-    mechanism : object or callable
-        A measurement of OpenDP, or any other callable of one argument; a mechanism of diffprivlib (`randomise`); one of
-        PyDP (`add_noise`), or an algorithm of PyDP (`quick_result`). It is given an input without axes as a number or
-        a word, any other as a list.
-    shape : tuple of int
-        The shape of one output; () for a number or a word.
-    name : str, optional
-        How messages and checkpoints name it.
+    - mechanism: A measurement of OpenDP, or any other callable of one argument; a mechanism of diffprivlib
+      (`randomise`); one of PyDP (`add_noise`), or an algorithm of PyDP (`quick_result`). It is given an input without
+      axes as a number or a word, any other as a list.
+    - shape: The shape of one output; () for a number or a word.
+    - name: How messages and checkpoints name it.
 
-    Returns
-    -------
-    Target
-        It draws from the library's own randomness: the seed of an audit then fixes the tests, not the outputs.
+    Returns: It draws from the library's own randomness: the seed of an audit then fixes the tests, not the outputs.
+    Raises TypeError if there is no such way to call it.
 
-    Raises
-    ------
-    TypeError
-        If there is no such way to call it.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> target = library_target(abs)
     >>> target(np.array(-2), np.random.default_rng(), 3, "trials 0 to 2")

@@ -44,16 +44,11 @@ Cases = Sequence[tuple[str, NDArray[Any], DiscreteLaw]]
 def local_subject(reference: Any, *, implementation: Any = None, users: int | None = None) -> Subject:
     """Return a local mechanism as a subject: the first user's report on up to five inputs, and others' beside it.
 
-    Parameters
-    ----------
-    reference : object
-        What is claimed to run.
-    implementation : object, Target, callable or str, optional
-        What does run: a mechanism with `randomize`, such as a subclass, or `function(inputs, rng)`, which returns a
-        report for each of the users' inputs, of one user the report itself. `reference` itself when omitted.
-    users : int, optional
-        How many users report in a run: whether their reports are independent shows from two on. One where a function
-        is given, whose inputs have shape (1,), and three else.
+    - reference: What is claimed to run.
+    - implementation: What does run: a mechanism with `randomize`, such as a subclass, or `function(inputs, rng)`, which
+      returns a report for each of the users' inputs, of one user the report itself. `reference` itself when omitted.
+    - users: How many users report in a run: whether their reports are independent shows from two on. One where a
+      function is given, whose inputs have shape (1,), and three else.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, LocalClaims):
@@ -144,13 +139,9 @@ def mean_subject(reference: Any, *, implementation: Any = None) -> Subject:
 def sum_subject(reference: Any, *, implementation: Any = None) -> Subject:
     """Return a sum of integers as a subject: nobody, one user, and half of them hold the largest; messages besides.
 
-    Parameters
-    ----------
-    reference : SumProtocol
-        What is claimed to run.
-    implementation : object, Target, callable or str, optional
-        What does run: a protocol of sums, such as a subclass, or `function(values, rng)`, which returns the estimate.
-        `reference` itself when omitted.
+    - reference: What is claimed to run.
+    - implementation: What does run: a protocol of sums, such as a subclass, or `function(values, rng)`, which returns
+      the estimate. `reference` itself when omitted.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, SumClaims):

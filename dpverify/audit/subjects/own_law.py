@@ -33,24 +33,13 @@ _DIGITS = (
 def law_subject(target: Runnable, cases: Cases) -> Subject:
     """Return code as a subject, with a law of the caller's own for each of a few inputs.
 
-    Parameters
-    ----------
-    target : Target, callable or str
-        `function(inputs, rng)` returns the output of one run, a number; or with discrete laws on rows of integers, a
-        row of as many.
-    cases : mapping of str to (array_like, law)
-        By name: an input, and the law of the output on it. Laws are all discrete, on numbers or on rows, or all have a
-        density. Of the latter an audit reads which of some hundred common cells an output falls in.
+    - target: `function(inputs, rng)` returns the output of one run, a number; or with discrete laws on rows of
+      integers, a row of as many.
+    - cases: By name: an input, and the law of the output on it. Laws are all discrete, on numbers or on rows, or all
+      have a density. Of the latter an audit reads which of some hundred common cells an output falls in.
 
-    Raises
-    ------
-    TypeError
-        If laws of both kinds are mixed.
-    ValueError
-        If there is no case, or rows have other lengths.
+    Raises TypeError if laws of both kinds are mixed. Raises ValueError if there is no case, or rows have other lengths.
 
-    Examples
-    --------
     A counter whose noise is rounded, and the law that its author meant.
 
     >>> from dpverify.audit.protocol import audit_protocol
@@ -106,10 +95,7 @@ def _coordinate(law: DiscreteLaw, at: int) -> DiscreteLaw:
 def common_cells(laws: Sequence[ContinuousLaw]) -> Cells:
     """Return cells of one width that leave at most 1e-6 of each law beyond either end.
 
-    Parameters
-    ----------
-    laws : sequence of ContinuousLaw
-        At least one.
+    - laws: At least one.
     """
     low = -max(_reach(functools.partial(_below, law)) for law in laws)
     high = max(_reach(functools.partial(_above, law)) for law in laws)

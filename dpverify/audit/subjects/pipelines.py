@@ -51,14 +51,10 @@ def bitsum_calls(
 
     The neighbours change the last user's bit in all calls: up, or in every second call up and in the others down.
 
-    Parameters
-    ----------
-    reference : BitsumProtocol
-        What is claimed to run.
-    calls : int
-        At least 1.
-    implementation : Target, callable or str, optional
-        What does run: `function(bits, rng)` with bits of shape (users, calls) returns the estimates, shape (calls,).
+    - reference: What is claimed to run.
+    - calls: At least 1.
+    - implementation: What does run: `function(bits, rng)` with bits of shape (users, calls) returns the estimates,
+      shape (calls,).
     """
     check_integer("calls", calls, low=1)
     users = reference.users
@@ -101,17 +97,13 @@ def density_instances(
 
     The neighbour moves the first user to the candidate whose outputs differ most.
 
-    Parameters
-    ----------
-    reference : KernelDensityProtocol, or a sequence of them
-        What is claimed to run: one, or one per class, as `HighestDensityClassifier.class_protocols` returns them.
-    points : array_like, shape (users, dimension)
-        The users' points, class after class; few users, for the law at each number of ones is listed.
-    candidates : array_like, shape (candidates, dimension)
-        Where the first user may move to.
-    implementation : Target, callable or str, optional
-        What does run: `function(points, rng)` returns `KernelDensity.published` of every class, as one row of classes
-        times instances times Q numbers.
+    - reference: What is claimed to run: one, or one per class, as `HighestDensityClassifier.class_protocols` returns
+      them.
+    - points (array_like, shape (users, dimension)): The users' points, class after class; few users, for the law at
+      each number of ones is listed.
+    - candidates (array_like, shape (candidates, dimension)): Where the first user may move to.
+    - implementation: What does run: `function(points, rng)` returns `KernelDensity.published` of every class, as one
+      row of classes times instances times Q numbers.
     """
     protocols = (reference,) if isinstance(reference, KernelDensityProtocol) else tuple(reference)
     family = protocols[0].features.family
@@ -190,17 +182,11 @@ def rappor_client(
 
     The neighbour has the candidate whose reports differ most.
 
-    Parameters
-    ----------
-    reference : Rappor or PermanentResponse
-        What is claimed to run.
-    value : str
-        The user's value.
-    candidates : sequence of str
-        What she might hold instead; at least one.
-    implementation : Target, callable or str, optional
-        What does run: `function(value, rng)` with an array of one string returns how many of her reports have each bit
-        set, shape (bits,), of a user who has just begun.
+    - reference: What is claimed to run.
+    - value: The user's value.
+    - candidates: What she might hold instead; at least one.
+    - implementation: What does run: `function(value, rng)` with an array of one string returns how many of her reports
+      have each bit set, shape (bits,), of a user who has just begun.
     """
     check_integer("candidates", len(candidates), low=1)
 
@@ -237,21 +223,12 @@ def whole_subject(
 ) -> Subject:
     """Return all instances of a pipeline on a dataset, and on neighbours of it, as a subject.
 
-    Parameters
-    ----------
-    name : str
-        As in a report.
-    target : Target
-        `function(inputs, rng)` returns the outcomes of all instances, shape (instances,).
-    inputs : ndarray
-        The dataset.
-    laws : sequence of DiscreteLaw
-        The exact laws of the instances on it, which are independent.
-    neighbours : mapping of str to (ndarray, sequence of DiscreteLaw)
-        By name: a dataset that differs in one user, and the laws there. At least one.
+    - name: As in a report.
+    - target: `function(inputs, rng)` returns the outcomes of all instances, shape (instances,).
+    - inputs: The dataset.
+    - laws: The exact laws of the instances on it, which are independent.
+    - neighbours: By name: a dataset that differs in one user, and the laws there. At least one.
 
-    Examples
-    --------
     Two calls of a binary sum that use the same noise:
 
     >>> from dpverify.audit.protocol import audit_protocol

@@ -33,18 +33,10 @@ _NAMES = ("ones of the first value's bits", "ones of the second value's bits", "
 class _Watch:
     """What the attacker looks at: two values, the bits that only either sets in cohort 0, and when she decides for 1.
 
-    Parameters
-    ----------
-    protocol : PermanentResponse
-        Or a `Rappor`.
-    values : (str, str)
-        The values.
-    own : tuple of tuples of int
-        The bits that only the first sets, and only the second.
-    common : frozenset of int
-        Those that both set.
-    threshold : float
-        A bit with more ones than this was kept as 1, in all likelihood.
+    - protocol: Or a `Rappor`.
+    - own: The bits that only the first sets, and only the second.
+    - common: Those that both set.
+    - threshold: A bit with more ones than this was kept as 1, in all likelihood.
     """
 
     protocol: PermanentResponse
@@ -141,18 +133,10 @@ def alike_law(protocol: PermanentResponse, held: int, pairs: int) -> NDArray[np.
     Given the kept bit, reports are independent: a bit is alike in each pair with probability `q^2 + (1 - q)^2` or
     `p^2 + (1 - p)^2`. The bits are independent.
 
-    Parameters
-    ----------
-    protocol : PermanentResponse
-    held : int
-        How many bits the value sets.
-    pairs : int
-        In how many pairs bits are compared, at most half as many as there are reports.
+    - held: How many bits the value sets.
+    - pairs: In how many pairs bits are compared, at most half as many as there are reports.
 
-    Returns
-    -------
-    ndarray, shape (1 + pairs * bits,)
-        The probability of each number of bits, over all pairs.
+    Returns: The probability of each number of bits, over all pairs. (ndarray, shape (1 + pairs * bits,).)
     """
     one, zero = (protocol.q, protocol.p) if isinstance(protocol, Rappor) else (1.0, 0.0)
     alike = [_binomial(pairs, chance**2 + (1.0 - chance) ** 2) for chance in (one, zero)]
@@ -184,13 +168,9 @@ def _foreign_reports(
 def rappor_subject(reference: PermanentResponse, *, implementation: Runnable | None = None) -> Subject:
     """Return an implementation as a subject: one user of cohort 0 with either of two values.
 
-    Parameters
-    ----------
-    reference : Rappor or PermanentResponse
-        What is claimed to run.
-    implementation : Target, callable or str, optional
-        What does run: `function(value, rng)` returns all reports of one user of cohort 0 on one value, who has just
-        begun, shape (reports, bits), of zeros and ones. `reference` itself when omitted.
+    - reference: What is claimed to run.
+    - implementation: What does run: `function(value, rng)` returns all reports of one user of cohort 0 on one value,
+      who has just begun, shape (reports, bits), of zeros and ones. `reference` itself when omitted.
     """
     if not isinstance(reference, PermanentResponse):
         raise TypeError(f"reference={reference!r} must be a Rappor or a PermanentResponse.")

@@ -32,21 +32,14 @@ _MOST_CONCEPTS = 64
 def user_level_subject(reference: UserLevelClassifier, *, implementation: Runnable | None = None) -> Subject:
     """Return a fitted learner as a subject: users with examples of one concept, or of two, and one who has others.
 
-    Parameters
-    ----------
-    reference : UserLevelClassifier
-        What is claimed to run, fitted with a private selection and `public_random_state` an integer; its users take
-        part.
-    implementation : Target, callable or str, optional
-        What does run: `function(examples, rng)` with examples of shape (users, examples of each, features + 1), the
-        label last, returns the selected row of `public_.table`, of **this** public learner. `reference` fitted anew
-        when omitted.
+    - reference: What is claimed to run, fitted with a private selection and `public_random_state` an integer; its users
+      take part.
+    - implementation: What does run: `function(examples, rng)` with examples of shape (users, examples of each, features
+      + 1), the label last, returns the selected row of `public_.table`, of **this** public learner. `reference` fitted
+      anew when omitted.
 
-    Raises
-    ------
-    ValueError
-        If the public randomness is not known, or the law of the selection cannot be listed: audit fewer users or
-        hypotheses.
+    Raises ValueError if the public randomness is not known, or the law of the selection cannot be listed: audit fewer
+    users or hypotheses.
     """
     if not isinstance(reference, UserLevelClassifier):
         raise TypeError(f"reference={reference!r} must be a UserLevelClassifier.")

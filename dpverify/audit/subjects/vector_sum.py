@@ -42,14 +42,9 @@ def own_vector_sum(
 ) -> Implementation:
     """Return what can be watched of our own protocol, or of a subclass, which may override anything.
 
-    Parameters
-    ----------
-    protocol : VectorSum or UnaryVectorSum
-        The implementation.
-    shuffler : callable
-        The shuffler of the message-level path.
-    aggregated : bool, optional
-        Whether to draw views by `sample_view`; by default for more than some hundred users.
+    - protocol: The implementation.
+    - shuffler: The shuffler of the message-level path.
+    - aggregated: Whether to draw views by `sample_view`; by default for more than some hundred users.
     """
     if aggregated is None:
         aggregated = protocol.users > _WATCHED_USERS
@@ -94,14 +89,10 @@ def unary_vector_subject(
 ) -> Subject:
     """Return an implementation as a subject: users at 0 or at vectors of all kinds, each next to one who moves.
 
-    Parameters
-    ----------
-    reference : UnaryVectorSum
-        What is claimed to run.
-    implementation : Implementation, UnaryVectorSum, Target, callable or str, optional
-        What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the estimated sum,
-        shape (dimension,). With `Implementation(counts=True)`, a row of that and of both counts of each coordinate; its
-        messages are `2 coordinate + sign`. `reference` itself when omitted.
+    - reference: What is claimed to run.
+    - implementation: What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the
+      estimated sum, shape (dimension,). With `Implementation(counts=True)`, a row of that and of both counts of each
+      coordinate; its messages are `2 coordinate + sign`. `reference` itself when omitted.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, UnaryVectorClaims):
@@ -168,20 +159,13 @@ def vector_sum_subject(
 ) -> Subject:
     """Return an implementation as a subject: users at 0, at 1 and between levels, each next to one who moves.
 
-    Parameters
-    ----------
-    reference : VectorSum
-        What is claimed to run.
-    implementation : Implementation, VectorSum, Target, callable or str, optional
-        What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the estimated sum,
-        shape (dimension,). With `Implementation(counts=True)`, a row of that and of the number of reports of each
-        (coordinate, value), in this order; its messages are `coordinate * (levels + 1) + value`. `reference` itself
-        when omitted.
+    - reference: What is claimed to run.
+    - implementation: What does run: `function(vectors, rng)` with vectors of shape (users, dimension) returns the
+      estimated sum, shape (dimension,). With `Implementation(counts=True)`, a row of that and of the number of reports
+      of each (coordinate, value), in this order; its messages are `coordinate * (levels + 1) + value`. `reference`
+      itself when omitted.
 
-    Raises
-    ------
-    ValueError
-        If estimates have too many values for a law, and only they are seen: audit fewer users.
+    Raises ValueError if estimates have too many values for a law, and only they are seen: audit fewer users.
     """
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, VectorSumClaims):

@@ -56,16 +56,10 @@ d ln P(Z = z) / d ln r of NB(r, p) and of Poisson noise is below z + 1 in size, 
 class Cap:
     """At most so many messages per user and instance, and what that costs honest users.
 
-    Parameters
-    ----------
-    messages : int
-        B.
-    drawn_again : float
-        T, an upper bound: the probability that some user must draw her noise of some instance again.
-    mean_lost : float
-        By how much the mean of all users' noise in one instance shrinks, which a debiasing analyzer must know.
-    variance_ratio : float
-        The variance of the noise in one instance, relative to that without the cap.
+    - messages: B.
+    - drawn_again: T, an upper bound: the probability that some user must draw her noise of some instance again.
+    - mean_lost: By how much the mean of all users' noise in one instance shrinks, which a debiasing analyzer must know.
+    - variance_ratio: The variance of the noise in one instance, relative to that without the cap.
     """
 
     messages: int
@@ -81,19 +75,11 @@ class Cap:
 def capped(protocol: BitsumProtocol, messages: int, *, instances: int = 1) -> Cap:
     """Return what a cap on the messages per user costs.
 
-    Parameters
-    ----------
-    protocol : BitsumProtocol
-        One whose users send noise as messages: `SingleNoise`, `ThreeNB` or `Pure`.
-    messages : int
-        B, from 1 to 2^53, in every instance.
-    instances : int
-        I, at least 1.
+    - protocol: One whose users send noise as messages: `SingleNoise`, `ThreeNB` or `Pure`.
+    - messages: B, from 1 to 2^53, in every instance.
+    - instances: I, at least 1.
 
-    Raises
-    ------
-    TypeError
-        For another protocol: its users send a fixed number of messages, or none.
+    Raises TypeError for another protocol: its users send a fixed number of messages, or none.
     """
     check_integer("messages", messages, low=1, high=MOST)
     check_integer("instances", instances, low=1)
@@ -113,23 +99,14 @@ def least_cap(
 ) -> Cap:
     """Return the least cap that costs at most a share of delta, where the uncapped whole keeps the budget.
 
-    Parameters
-    ----------
-    protocol : BitsumProtocol
-        As for `capped`.
-    budget : Budget or (epsilon, delta)
-        What all instances together keep without a cap; delta must be positive.
-    instances : int
-        I.
-    share : float
-        In (0, 1]: delta' is at most `(1 + share) delta`.
-    most : int
-        The largest cap to consider.
+    - protocol: As for `capped`.
+    - budget: What all instances together keep without a cap; delta must be positive.
+    - instances: I.
+    - share: In (0, 1]: delta' is at most `(1 + share) delta`.
+    - most: The largest cap to consider.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If none up to `most` is proved to cost so little: tails below 1e-18 per user and instance are not resolved.
+    Raises InfeasibleBudgetError if none up to `most` is proved to cost so little: tails below 1e-18 per user and
+    instance are not resolved.
     """
     budget = Budget.of(budget)
     check_real("share", share, low=0.0, low_open=True, high=1.0)
@@ -151,18 +128,11 @@ def least_cap(
 class VectorCaps:
     """At most so many messages of a user of a sum of vectors, and what that costs honest users.
 
-    Parameters
-    ----------
-    per_count : int
-        k, of one coordinate and sign.
-    messages : int
-        B, in all.
-    client : ClientCaps
-        What an honest user keeps to, so that she never has more: `UnaryVectorSum.report` takes it.
-    drawn_again : float
-        T, an upper bound.
-    delta : float
-        delta', an upper bound, where the uncapped protocol keeps the budget: at the same epsilon.
+    - per_count: k, of one coordinate and sign.
+    - messages: B, in all.
+    - client: What an honest user keeps to, so that she never has more: `UnaryVectorSum.report` takes it.
+    - drawn_again: T, an upper bound.
+    - delta: delta', an upper bound, where the uncapped protocol keeps the budget: at the same epsilon.
     """
 
     per_count: int
@@ -175,27 +145,12 @@ class VectorCaps:
 def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 1e-2) -> VectorCaps:
     """Return caps for a sum of vectors that cost about a share of delta.
 
-    Parameters
-    ----------
-    protocol : UnaryVectorSum
-        The protocol.
-    budget : Budget or (epsilon, delta)
-        What it keeps without caps; delta must be positive.
-    share : float
-        In (0, 1]: half of it pays for each of both caps. Tails below 1e-18 are not resolved: of many users and
-        coordinates a small share has no caps.
+    - budget: What it keeps without caps; delta must be positive.
+    - share: In (0, 1]: half of it pays for each of both caps. Tails below 1e-18 are not resolved: of many users and
+      coordinates a small share has no caps.
 
-    Returns
-    -------
-    VectorCaps
-        With room for nearly all rotated unit vectors.
-
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
-    InfeasibleBudgetError
-        If no cap is proved to cost so little.
+    Returns: With room for nearly all rotated unit vectors. Raises TypeError or ValueError for an argument out of range.
+    Raises InfeasibleBudgetError if no cap is proved to cost so little.
     """
     if not isinstance(protocol, UnaryVectorSum):
         raise TypeError(f"protocol={protocol!r} must be a UnaryVectorSum.")

@@ -34,13 +34,9 @@ __all__ = ["Manipulation", "density_manipulation", "manipulation"]
 class Manipulation(Plain):
     """What some users can add to an estimate, compared with staying away; up to rounding both ends are attained.
 
-    Parameters
-    ----------
-    malicious : int
-        How many users send what they like.
-    lower, upper : float
-        The least, at most 0, and the most, at least 0, in the units of the estimate; infinite where nothing bounds how
-        many messages a user sends.
+    - malicious: How many users send what they like.
+    - lower, upper: The least, at most 0, and the most, at least 0, in the units of the estimate; infinite where nothing
+      bounds how many messages a user sends.
     """
 
     malicious: int
@@ -124,20 +120,12 @@ def density_manipulation(
     They choose every bit of theirs, in all I Q bitsums: where the query's feature is positive the most, and where it is
     negative the least.
 
-    Parameters
-    ----------
-    protocol : KernelDensityProtocol
-        The protocol, its public features included.
-    malicious : int
-        m, from 0 to n.
-    queries : array_like, shape (queries, dimension)
-        Where the density is asked for; the users are taken to know.
-    cap : int, optional
-        As for `manipulation`, in each bitsum.
+    - protocol: The protocol, its public features included.
+    - malicious: m, from 0 to n.
+    - queries (array_like, shape (queries, dimension)): Where the density is asked for; the users are taken to know.
+    - cap: As for `manipulation`, in each bitsum.
 
-    Returns
-    -------
-    (ndarray, ndarray), each of shape (queries,)
+    Returns: (ndarray, ndarray), each of shape (queries,).
     """
     one = manipulation(protocol.bitsum, malicious, cap)
     features = protocol.features

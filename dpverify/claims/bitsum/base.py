@@ -70,12 +70,8 @@ class BitsumClaims(MechanismClaims[P]):
         It goes from `(1 - t)/2` to `(1 + t)/2`, the probability to be 1, and all others' bits are 1 with that before.
         The pairs may reveal a little less.
 
-        Parameters
-        ----------
-        protocol : BitsumProtocol
-            The bitsum.
-        size : float
-            t, in (0, 1].
+        - protocol: The bitsum.
+        - size: t, in (0, 1].
         """
         return None
 
@@ -159,15 +155,10 @@ class BitsumClaims(MechanismClaims[P]):
     def messages_law(self, protocol: P, instances: int = 1, fraction_of_ones: float = 1.0) -> MessagesLaw:
         """Return the exact law of how many messages one user sends over independent instances.
 
-        Parameters
-        ----------
-        protocol : BitsumProtocol
-            The protocol of every instance.
-        instances : int
-            How many she takes part in, at least 1; I Q in Algorithm 1.
-        fraction_of_ones : float
-            The probability with which each of her bits is 1, independently: 1 or 0 for sure ones or zeros. As in
-            `messages_per_user`, 1 is the worst case: the number is stochastically increasing in the bits.
+        - protocol: The protocol of every instance.
+        - instances: How many she takes part in, at least 1; I Q in Algorithm 1.
+        - fraction_of_ones: The probability with which each of her bits is 1, independently: 1 or 0 for sure ones or
+          zeros. As in `messages_per_user`, 1 is the worst case: the number is stochastically increasing in the bits.
         """
 
     def messages_range(self, protocol: P) -> tuple[int, float]:
@@ -177,19 +168,11 @@ class BitsumClaims(MechanismClaims[P]):
     def estimate_law(self, protocol: P, ones: int, participants: int | None = None) -> DiscreteLaw:
         """Return the exact law of the analyzer's estimate.
 
-        Parameters
-        ----------
-        protocol : BitsumProtocol
-            A protocol whose estimate is discrete.
-        ones : int
-            How many of the participants hold 1.
-        participants : int, optional
-            How many users take part, with noise of m/n of the total: at most n, all when omitted.
+        - protocol: A protocol whose estimate is discrete.
+        - ones: How many of the participants hold 1.
+        - participants: How many users take part, with noise of m/n of the total: at most n, all when omitted.
 
-        Raises
-        ------
-        NoLawError
-            For a protocol without a discrete law.
+        Raises NoLawError for a protocol without a discrete law.
         """
         law = self._readable(protocol, *_checked(protocol, ones, participants))
         return _rows(protocol, law).image(protocol.analyze)
@@ -199,12 +182,8 @@ class BitsumClaims(MechanismClaims[P]):
 
         The parameters are those of `estimate_law`.
 
-        Raises
-        ------
-        NoLawError
-            For a protocol without a discrete law.
-        ValueError
-            Where the joint law of the view's counts is too large: audit the estimate and `marginals` instead.
+        Raises NoLawError for a protocol without a discrete law. Raises ValueError where the joint law of the view's
+        counts is too large: audit the estimate and `marginals` instead.
         """
         return _rows(protocol, self._view(protocol, *_checked(protocol, ones, participants)))
 
@@ -214,10 +193,7 @@ class BitsumClaims(MechanismClaims[P]):
         Unlike the joint law of a view with two counts, these stay small for any amount of noise. The parameters are
         those of `estimate_law`.
 
-        Returns
-        -------
-        dict of str to DiscreteLaw
-            "estimate", then such as "count of +1".
+        Returns: "estimate", then such as "count of +1".
         """
         estimate = self.estimate_law(protocol, ones, participants)
         return {"estimate": estimate, **self._counts(protocol, *_checked(protocol, ones, participants))}
@@ -247,10 +223,7 @@ class BitsumClaims(MechanismClaims[P]):
     def published(self, users: int, epsilon0: float, delta0: float) -> P:
         """Return the protocol with the published parameters for an (epsilon0, delta0)-DP instance.
 
-        Raises
-        ------
-        FormulaRangeError
-            Where the published formula has no meaning.
+        Raises FormulaRangeError where the published formula has no meaning.
         """
 
     def published_against(self, threat_model: ThreatModel, users: int, epsilon0: float, delta0: float) -> P:
@@ -267,21 +240,13 @@ class BitsumClaims(MechanismClaims[P]):
     ) -> P:
         """Return the protocol of least error whose composed epsilon is at most the target.
 
-        Parameters
-        ----------
-        users : int
-            n.
-        composed_epsilon : ComposedEpsilon
-            The composed epsilon, an upper bound, of an instance's pairs; never called at delta = 0.
-        target : float
-            The budget's epsilon.
-        max_messages_per_user : float, optional
-            A bound on the expected messages per user, for protocols that trade error against communication.
+        - users: n.
+        - composed_epsilon: The composed epsilon, an upper bound, of an instance's pairs; never called at delta = 0.
+        - target: The budget's epsilon.
+        - max_messages_per_user: A bound on the expected messages per user, for protocols that trade error against
+          communication.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If no parameter meets the target.
+        Raises InfeasibleBudgetError if no parameter meets the target.
         """
 
     def affordable(self, protocol: P, max_messages_per_user: float | None, target: float) -> P:

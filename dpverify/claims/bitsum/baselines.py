@@ -100,14 +100,9 @@ def least_sigma(epsilon: float, delta: float, instances: int = 1) -> float:
     The analytic calibration of balle2018 (Algorithm 1), for every epsilon and any number of instances; the classical
     `sqrt(2 ln(1.25/delta)) / epsilon` holds below epsilon = 1 only, and is larger.
 
-    Parameters
-    ----------
-    epsilon : float
-        Of the whole, positive, in nats.
-    delta : float
-        Of the whole, in (0, 1).
-    instances : int
-        How many instances are composed, at least 1.
+    - epsilon: Of the whole, positive, in nats.
+    - delta: Of the whole, in (0, 1).
+    - instances: How many instances are composed, at least 1.
     """
     check_real("epsilon", epsilon, low=0.0, low_open=True)
     check_real("delta", delta, low=0.0, high=1.0, low_open=True, high_open=True)

@@ -50,7 +50,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import SMALLEST_TAIL, IntegerLaw, point_mass
-from dpverify.papers.wagner2025.bitsum import NEGATIVE_BINOMIAL
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses import pairs as laws
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.rounding import UNIT, summation_error
@@ -136,7 +136,7 @@ class NegativeBinomialClaims(SingleNoiseClaims[NegativeBinomial]):
     protocol = NegativeBinomial
     noise = "p"
     more_private_towards: ClassVar[Mapping[str, float]] = {"shape": math.inf, "p": 1.0}
-    theorems = NEGATIVE_BINOMIAL
+    theorems = stated("wagner2025/bitsum", "negative_binomial")
 
     def directions(self, protocol: NegativeBinomial, tail: float) -> Directions:
         return laws.negative_binomial(protocol.shape, protocol.p, tail)
@@ -252,10 +252,7 @@ def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: s
 
     The search of the protocol that the reason names begins there.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If that is beyond 1e9.
+    Raises InfeasibleBudgetError if that is beyond 1e9.
     """
     tail = tail_for(composed_epsilon)
 

@@ -53,7 +53,7 @@ from dpverify.formulas.protocols import three_nb
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.messages import MessagesLaw, counted_bits
-from dpverify.papers.wagner2025.bitsum import PURE
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.floods.cells import Enclosure
 from dpverify.privacy_loss.floods.two_counts import negative_binomial_counts
 from dpverify.privacy_loss.losses import pairs as laws
@@ -86,7 +86,7 @@ class PureClaims(TwoCountsClaims[Pure]):
     threat_models = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
     seen = "communication (the counts of +1 and -1) or model (their difference alone)."
     pure = True
-    theorems = PURE
+    theorems = stated("wagner2025/bitsum", "pure")
 
     def pairs(self, protocol: Pure) -> Pairs:
         return self.views(protocol, ThreatModel.COMMUNICATION)
@@ -173,12 +173,8 @@ class PureClaims(TwoCountsClaims[Pure]):
         exactly (epsilon0, delta0)-DP; where that cannot be listed, what docs/floods.md proves to be enough in closed
         form, two to three times as much.
 
-        Raises
-        ------
-        FormulaRangeError
-            At delta0 = 0, as no flood makes the messages pure; or if q is not below 1.
-        InfeasibleBudgetError
-            If that takes more than 1e7 messages in all.
+        Raises FormulaRangeError: At delta0 = 0, as no flood makes the messages pure; or if q is not below 1. Raises
+        InfeasibleBudgetError if that takes more than 1e7 messages in all.
         """
         if delta0 == 0.0:
             q = float(formulas.drop_probability(FLOATS, epsilon0, RHO, users))

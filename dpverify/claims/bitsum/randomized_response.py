@@ -47,7 +47,7 @@ from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, T
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.noise import binomial
-from dpverify.papers.wagner2025.bitsum import RANDOMIZED_RESPONSE
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions, mixed_reports
 from dpverify.rounding import UNIT
@@ -91,7 +91,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
     noise = "flip_probability"
     more_private_towards: ClassVar[Mapping[str, float]] = {"flip_probability": 0.5}
     pure = True
-    theorems = RANDOMIZED_RESPONSE
+    theorems = stated("wagner2025/bitsum", "randomized_response")
 
     def pairs(self, protocol: RandomizedResponse) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
@@ -260,16 +260,10 @@ def _aimed(
 ) -> float:
     """Return where a proof is likely to meet the target: where a guess does, and a little more error.
 
-    Parameters
-    ----------
-    guessed : callable
-        What is about proved, by error.
-    target : float
-        Of epsilon.
-    seen : sequence of (float, float)
-        Errors and what is a little less than proved for them, in the order of a search.
-    slope : float
-        See `_slope`.
+    - guessed: What is about proved, by error.
+    - target: Of epsilon.
+    - seen: Errors and what is a little less than proved for them, in the order of a search.
+    - slope: See `_slope`.
     """
     error, epsilon = seen[-1]
     for _ in range(_MOST_GUESSES):

@@ -36,7 +36,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.messages import TAIL, MessagesLaw, counted_bits
 from dpverify.laws.noise import negative_binomial
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.papers.wagner2025.bitsum import THREE_NB
+from dpverify.papers.entries import stated
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
 
@@ -57,14 +57,9 @@ wagner2025-a2-three-nb`).
 class TwoCounts:
     """The view (B + Z1 + Z3, Z2 + Z3) of bits B among the noise of some users of 3NB.
 
-    Parameters
-    ----------
-    bits : IntegerLaw
-        B.
-    noise : ThreeNB
-        The protocol of the noise.
-    participants : int
-        How many of its users take part.
+    - bits: B.
+    - noise: The protocol of the noise.
+    - participants: How many of its users take part.
     """
 
     bits: IntegerLaw
@@ -137,7 +132,7 @@ class ThreeNBClaims(TwoCountsClaims[ThreeNB]):
         "flood_shape": math.inf,
         "flood_p": 1.0,
     }
-    theorems = THREE_NB
+    theorems = stated("wagner2025/bitsum", "three_nb")
 
     def pairs(self, protocol: ThreeNB) -> Pairs:
         return self.views_at(protocol, self.threat_models[0], LEFT_OUT)
@@ -222,12 +217,8 @@ def flood_suffices(noise: ThreeNB, epsilon0: Any, delta0: Any) -> bool:
     It is as much noise as is published, or has a flood that suffices. Both are for a shape of 1, and a larger one is
     more private. What is too large to be listed is proved so.
 
-    Parameters
-    ----------
-    noise : ThreeNB
-        The protocol.
-    epsilon0, delta0 : float or ball
-        In nats, and in (0, 1).
+    - noise: The protocol.
+    - epsilon0, delta0: In nats, and in (0, 1).
     """
     with arb_context() as ctx:
         epsilon0 = ctx.convert(epsilon0)

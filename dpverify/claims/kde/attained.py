@@ -60,16 +60,9 @@ def opposite_parts(bitsum: BitsumProtocol, features: LSQFeatures, runs: int, ref
 
     Of the points that the features' twin knows those that promise most; none where the bitsum has no law of that.
 
-    Parameters
-    ----------
-    bitsum : BitsumProtocol
-        The bitsum.
-    features : LSQFeatures
-        The public features.
-    runs : int
-        How many runs with the same features.
-    reference_delta : float
-        At which delta points are compared.
+    - features: The public features.
+    - runs: How many runs with the same features.
+    - reference_delta: At which delta points are compared.
     """
 
     def promised(parts: Parts) -> float:

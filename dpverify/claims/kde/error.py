@@ -67,24 +67,14 @@ def _noise(family: LSQFamily, users: int, bitsum_rmse: float) -> float:
 def mse(family: LSQFamily, points: ArrayLike, query: ArrayLike, *, instances: int, bitsum_rmse: float) -> float:
     """Return the exact mean squared error of the density estimate at one query.
 
-    Parameters
-    ----------
-    family : LSQFamily
-        The family of features.
-    points : array_like, shape (n, d)
-        The users' points.
-    query : array_like, shape (d,)
-        y.
-    instances : int
-        I, at least 1; 1 for a deterministic family.
-    bitsum_rmse : float
-        E, the root mean squared error of the unbiased bitsum, in users, at least 0.
+    - family: The family of features.
+    - points (array_like, shape (n, d)): The users' points.
+    - query (array_like, shape (d,)): y.
+    - instances: I, at least 1; 1 for a deterministic family.
+    - bitsum_rmse: E, the root mean squared error of the unbiased bitsum, in users, at least 0.
 
-    Returns
-    -------
-    float
-        `E[(estimate - mean_u k(x_u, y))^2]` over all randomness, the public features' included; up to rounding, and up
-        to `HASH_ERROR` for hashed families.
+    Returns: `E[(estimate - mean_u k(x_u, y))^2]` over all randomness, the public features' included; up to rounding,
+    and up to `HASH_ERROR` for hashed families.
     """
     x, y = _points(family, points), check_vectors("query", np.atleast_2d(query), dimension=family.dimension)[0]
     check_integer("instances", instances, low=1, high=1 if family.deterministic else None)
@@ -95,16 +85,10 @@ def mse(family: LSQFamily, points: ArrayLike, query: ArrayLike, *, instances: in
 class WorstError:
     """The root mean squared error at the worst query.
 
-    Parameters
-    ----------
-    sup_rmse : Interval
-        Contains its supremum over the domain: below, the exact error at `query`; above, a proved bound.
-    domain : str
-        Which queries.
-    query : ndarray of float64, shape (d,)
-        The worst query that was found.
-    published : float
-        The bound of wagner2025, Theorem 3.2.
+    - sup_rmse: Contains its supremum over the domain: below, the exact error at `query`; above, a proved bound.
+    - domain: Which queries.
+    - query (ndarray of float64, shape (d,)): The worst query that was found.
+    - published: The bound of wagner2025, Theorem 3.2.
     """
 
     sup_rmse: Interval
@@ -128,18 +112,10 @@ def sup_rmse(
 ) -> WorstError:
     """Enclose the largest root mean squared error over the family's domain of queries (wagner2025, Definition 3.1).
 
-    Parameters
-    ----------
-    family, points, instances
-        As for `mse`.
-    bitsum_rmse : float or Interval
-        E as for `mse`, or its least and largest value over the inputs: `BitsumClaims.rmse_over_inputs`.
-    queries : array_like, shape (queries, d), optional
-        More candidates for the worst query, from the domain. Each costs O(n^2 d).
-
-    Returns
-    -------
-    WorstError
+    - family, points, instances: As for `mse`.
+    - bitsum_rmse: E as for `mse`, or its least and largest value over the inputs: `BitsumClaims.rmse_over_inputs`.
+    - queries (array_like, shape (queries, d)): More candidates for the worst query, from the domain. Each costs O(n^2
+      d).
     """
     x = _points(family, points)
     check_integer("instances", instances, low=1, high=1 if family.deterministic else None)

@@ -23,7 +23,7 @@ from dpverify.claims.registry import claims_of
 from dpverify.claims.shared.bitsum_pairs import negligible
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
-from dpverify.papers.wagner2025.kde import PRIVACY
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.datasets.covers import tied
 from dpverify.privacy_loss.joint.attained_change import Parts
@@ -52,12 +52,9 @@ Factor = tuple[PrivacyLossDistribution, ...]
 class KdePairs:
     """What replacing one user's point does to one instance of Algorithm 1, for S < Q.
 
-    Parameters
-    ----------
-    alternatives : tuple of tuple of Factor
-        An instance presents the product of the factors of one alternative; together they dominate every dataset.
-    attained : tuple of Factor
-        Products that some dataset attains in every instance; empty where none was worked out.
+    - alternatives: An instance presents the product of the factors of one alternative; together they dominate every
+      dataset.
+    - attained: Products that some dataset attains in every instance; empty where none was worked out.
     """
 
     alternatives: tuple[tuple[Factor, ...], ...]
@@ -67,17 +64,11 @@ class KdePairs:
 def kde_pairs(bitsum: BitsumProtocol, family: LSQFamily) -> KdePairs:
     """Return the pairs of one instance, replace-one adjacency, communication-threat model.
 
-    Parameters
-    ----------
-    bitsum : BitsumProtocol
-        The bitsum, with n = `users`.
-    family : LSQFamily
-        Features with S < Q. Their non-zero coordinates are taken to reach R, and -R too unless they have no signs.
+    - bitsum: The bitsum, with n = `users`.
+    - family: Features with S < Q. Their non-zero coordinates are taken to reach R, and -R too unless they have no
+      signs.
 
-    Raises
-    ------
-    ValueError
-        If S = Q, where `claims_of(bitsum).curve` has it all, or the bitsum has no discrete law.
+    Raises ValueError if S = Q, where `claims_of(bitsum).curve` has it all, or the bitsum has no discrete law.
     """
     if family.S == family.Q:
         raise ValueError(f"family.Q={family.Q} must be in [{family.S + 1}, inf): with S = Q all bits change fully.")
@@ -165,7 +156,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
 
     name = "kde"
     protocol = KernelDensityProtocol
-    theorems = PRIVACY
+    theorems = stated("wagner2025/kde", "privacy")
     audited_as = "dpverify.audit.subjects.kde:density_subject"
     pure = True
 
@@ -236,7 +227,13 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         return not _all_may_change(protocol.features) and _joint_law(protocol.bitsum, threat_model)
 
     def joint(
-        self, protocol: KernelDensityProtocol, threat_model: ThreatModel, runs: int, reference_delta: float
+        self,
+        protocol: KernelDensityProtocol,
+        threat_model: ThreatModel,
+        runs: int,
+        reference_delta: float,
+        *,
+        guess: bool = False,
     ) -> tuple[JointChange, Parts]:
         bitsum, features = protocol.bitsum, protocol.features
         change = _joint_change(features, runs)
@@ -246,7 +243,7 @@ class KernelDensityClaims(MechanismClaims[KernelDensityProtocol]):
         lower += [((pair, attained),) for pair in pairs.attained if attained]
         known = [parts for parts in lower if parts]
         best = max(known, key=lambda parts: total_loss(parts).saddle_point(reference_delta)[0], default=())
-        return JointChange(pairs.every, change, reference_delta=reference_delta), best
+        return JointChange(pairs.every, change, reference_delta=reference_delta, guess=guess), best
 
     def pure_epsilon(self, protocol: KernelDensityProtocol, threat_model: ThreatModel) -> Interval:
         """Return the largest loss of what replacing a point may change; only from above where not all bits may."""

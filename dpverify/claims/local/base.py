@@ -35,16 +35,10 @@ class ReportMatrix:
 
     So a divergence of two inputs' reports, or of the shuffled reports of two datasets, is largest at extreme inputs.
 
-    Parameters
-    ----------
-    points : ndarray, shape (reports,)
-        The reports, in increasing order.
-    matrix : ndarray of float64, shape (inputs, reports)
-        The probability of every report given every extreme input.
-    relative_error : float
-        Bound on `|listed / true - 1|` for every entry.
-    outside : float
-        Bound on the probability, given any input, of the reports that are not listed; 0 if there are none.
+    - points (ndarray, shape (reports,)): The reports, in increasing order.
+    - matrix (ndarray of float64, shape (inputs, reports)): The probability of every report given every extreme input.
+    - relative_error: Bound on `|listed / true - 1|` for every entry.
+    - outside: Bound on the probability, given any input, of the reports that are not listed; 0 if there are none.
     """
 
     points: NDArray[Any]
@@ -89,20 +83,14 @@ class LocalClaims(MechanismClaims[P]):
     def report_matrix(self, protocol: P) -> ReportMatrix:
         """Return the laws of a report given the extreme inputs.
 
-        Raises
-        ------
-        TypeError
-            If reports are no integers: then `report_density` has their law.
+        Raises TypeError if reports are no integers: then `report_density` has their law.
         """
         raise TypeError(f"protocol={protocol!r} has no listed reports: {self.name} has a law with a density.")
 
     def report_density(self, protocol: P, value: Any) -> ContinuousLaw:
         """Return the law of a report given an input, where it has a density.
 
-        Raises
-        ------
-        TypeError
-            If reports are discrete: then `report_matrix` has their laws.
+        Raises TypeError if reports are discrete: then `report_matrix` has their laws.
         """
         raise TypeError(f"protocol={protocol!r} has no density: the reports of {self.name} are listed.")
 

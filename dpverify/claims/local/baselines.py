@@ -20,7 +20,7 @@ from dpverify.claims.means import MeanClaims
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.wang_lecture9.local_means import CENTRAL
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from protocols.local.baselines import CentralLaplaceMean
@@ -36,7 +36,7 @@ class CentralLaplaceMeanClaims(MeanClaims[CentralLaplaceMean]):
     threat_models = (ThreatModel.CENTRAL,)
     more_users = MoreUsers.SAME
     pure = True
-    theorems = CENTRAL
+    theorems = stated("wang_lecture9/local_means", "central")
 
     def pure_epsilon(self, protocol: CentralLaplaceMean, threat_model: ThreatModel) -> Interval:
         return Interval(protocol.epsilon, protocol.epsilon)

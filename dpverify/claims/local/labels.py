@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.wagner2025.labels import LABELS
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.local.labels import LabelRandomizedResponse
@@ -38,7 +38,7 @@ class LabelClaims(LocalClaims[LabelRandomizedResponse]):
 
     name = "labels"
     protocol = LabelRandomizedResponse
-    theorems = LABELS
+    theorems = stated("wagner2025/labels", "labels")
 
     def inputs(self, protocol: LabelRandomizedResponse) -> Sequence[int]:
         """Return the labels, or the only one twice."""

@@ -25,7 +25,7 @@ from dpverify.laws import noise, views
 from dpverify.laws.continuous import Cells, Laplace
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw, point_mass
-from dpverify.papers.wang_lecture9.local_means import LAPLACE
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.datasets.covers import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.laplace import binned_laplace, stepped_laplace
@@ -55,7 +55,7 @@ class LaplaceMeanClaims(LocalMeanClaims[LaplaceMean]):
 
     name = "laplace-mean"
     protocol = LaplaceMean
-    theorems = LAPLACE
+    theorems = stated("wang_lecture9/local_means", "laplace")
 
     def report_density(self, protocol: LaplaceMean, value: Any) -> Laplace:
         return Laplace(float(protocol.check([value])[0]), protocol.scale)
@@ -90,7 +90,7 @@ class DiscreteLaplaceMeanClaims(LocalMeanClaims[DiscreteLaplaceMean]):
 
     name = "discrete-laplace-mean"
     protocol = DiscreteLaplaceMean
-    theorems = LAPLACE
+    theorems = stated("wang_lecture9/local_means", "laplace")
 
     def window(self, protocol: DiscreteLaplaceMean, value: float) -> IntegerLaw:
         position = float(protocol.position(protocol.check([value]))[0])

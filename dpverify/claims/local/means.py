@@ -47,10 +47,7 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
     def variance(self, protocol: P, value: float) -> float:
         """Return the exact variance of a debiased report given a value.
 
-        Raises
-        ------
-        OverflowError
-            If it is above all floats; `rmse` is not.
+        Raises OverflowError if it is above all floats; `rmse` is not.
         """
         variance = self.unit_variance(protocol, value) * protocol.unit**2
         if math.isinf(variance):
@@ -64,10 +61,7 @@ class LocalMeanClaims(LocalClaims[P], MeanClaims[P]):
     def window(self, protocol: P, value: float) -> IntegerLaw:
         """Return the law of a report as an integer, with proved error.
 
-        Raises
-        ------
-        TypeError
-            If reports have a density.
+        Raises TypeError if reports have a density.
         """
         raise TypeError(f"protocol={protocol!r} has no listed reports: {self.name} has a law with a density.")
 

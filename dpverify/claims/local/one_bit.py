@@ -17,7 +17,7 @@ from dpverify.claims.local.means import TwoValuedClaims
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
-from dpverify.papers.wang_lecture9.local_means import ONE_BIT
+from dpverify.papers.entries import stated
 from dpverify.rounding import UNIT
 from protocols.local.one_bit import OneBitMean
 
@@ -32,7 +32,7 @@ class OneBitMeanClaims(TwoValuedClaims[OneBitMean]):
 
     name = "one-bit-mean"
     protocol = OneBitMean
-    theorems = ONE_BIT
+    theorems = stated("wang_lecture9/local_means", "one_bit")
 
     def window(self, protocol: OneBitMean, value: float) -> IntegerLaw:
         # Mirrored, so that neither of two probabilities is the small difference of large ones.

@@ -17,7 +17,7 @@ from dpverify.claims.local.means import LocalMeanClaims
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import local_means as formulas
 from dpverify.laws.window import IntegerLaw
-from dpverify.papers.wang_lecture9.local_means import RESPONSE
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.local.randomized_response import RandomizedResponseMean
 
@@ -29,7 +29,7 @@ class RandomizedResponseMeanClaims(LocalMeanClaims[RandomizedResponseMean]):
 
     name = "rr-mean"
     protocol = RandomizedResponseMean
-    theorems = RESPONSE
+    theorems = stated("wang_lecture9/local_means", "response")
 
     def inputs(self, protocol: RandomizedResponseMean) -> Sequence[int]:
         return range(protocol.levels)

@@ -62,8 +62,6 @@ class LSQClaims(Claims[F]):
         `expected` and the kernel are at most M and off by at most r M, `product` is at most 5 M^2 and off by at most
         5 r M^2, `rounded_square` is off by at most r times itself and M^2, and `query_square` by r times itself.
 
-        Notes
-        -----
         Here M = 1, for kernels that are e^-t of a distance, or of its square, t. In d dimensions t has a relative
         error of at most (d + 7) u: differences and squares of coordinates, their sum, root, quotient and square. As
         t e^-t <= 1/e that moves e^-t by at most 0.4 (d + 7) u, and `exp` adds 2u. The same holds for the root of a
@@ -95,16 +93,9 @@ class LSQClaims(Claims[F]):
     def largest_mse(self, family: F, x: Array, instances: int, noise: float) -> float:
         """Return an upper bound on the mean squared error over all queries of `domain`.
 
-        Parameters
-        ----------
-        family : LSQFamily
-            The family.
-        x : ndarray, shape (points, d)
-            The users' points.
-        instances : int
-            I.
-        noise : float
-            `4 R^2 E^2 / n^2`, what the bitsums add per unit of `query_square`.
+        - x (ndarray, shape (points, d)): The users' points.
+        - instances: I.
+        - noise: `4 R^2 E^2 / n^2`, what the bitsums add per unit of `query_square`.
         """
 
     @abstractmethod
@@ -116,13 +107,8 @@ class LSQClaims(Claims[F]):
 
         It holds for the features as they were drawn and are computed, rounding included: see docs/features.md.
 
-        Parameters
-        ----------
-        features : LSQFeatures
-            Drawn from a family that this is the twin of.
+        - features: Drawn from a family that this is the twin of.
 
-        Notes
-        -----
         Here I S, by Definition 2.1 alone: a bit whose features are 0 before or after moves by at most 1/2, and with s
         bits of an instance that are neither, `s + 2 (S - s) / 4 <= S`.
         """
@@ -225,16 +211,10 @@ def ball_radius(features: LSQFeatures) -> float:
 def linear_spread(matrix: Array, radius: float, offset: float = 0.0, stretch: float | None = None) -> float:
     """Return an upper bound on `|a(x) - a(x')|` for a(x) = G x + b as computed, over points of norm at most `radius`.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (rows, d)
-        G.
-    radius : float
-        It may be infinite: so is then the bound.
-    offset : float
-        Upper bound on the 2-norm of b; 0 for none.
-    stretch : float, optional
-        `spectral_norm(matrix)`, where it is known.
+    - matrix (ndarray, shape (rows, d)): G.
+    - radius: It may be infinite: so is then the bound.
+    - offset: Upper bound on the 2-norm of b; 0 for none.
+    - stretch: `spectral_norm(matrix)`, where it is known.
     """
     if radius == math.inf:
         return math.inf

@@ -24,7 +24,7 @@ from dpverify.claims.lsq.base import (
     squared_change_of,
 )
 from dpverify.claims.shared.distant import aligned
-from dpverify.papers.wagner2025.lsq import GAUSSIAN
+from dpverify.papers.entries import stated
 from dpverify.rounding import UNIT
 from protocols.lsq import FourierPairs, GaussianFeatures, LSQFeatures
 from protocols.lsq.gaussian import Cosines, GaussianKernel
@@ -99,7 +99,7 @@ class GaussianFeaturesClaims(_GaussianClaims[GaussianFeatures]):
 
     name = "gaussian-features"
     protocol = GaussianFeatures
-    theorems = GAUSSIAN
+    theorems = stated("wagner2025/lsq", "gaussian")
 
     def bits_in_full(self, features: LSQFeatures) -> int:
         """Return I for points anywhere, as some draw has the same phase everywhere; in a ball, those of two points."""

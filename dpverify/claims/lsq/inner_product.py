@@ -21,7 +21,7 @@ from dpverify.claims.lsq.base import (
     linear_spread,
     squared_change_of,
 )
-from dpverify.papers.wagner2025.lsq import INNER_PRODUCT
+from dpverify.papers.entries import stated
 from dpverify.rounding import UNIT, spectral_norm
 from protocols.lsq import Identity, LSQFeatures, RandomSigns
 from protocols.lsq.inner_product import Signs
@@ -47,7 +47,7 @@ class RandomSignsClaims(LSQClaims[RandomSigns]):
     name = "random-signs"
     protocol = RandomSigns
     domain = "the unit ball"
-    theorems = INNER_PRODUCT
+    theorems = stated("wagner2025/lsq", "inner_product")
 
     def accuracy(self, family: RandomSigns, x: Array, y: Array | None = None) -> tuple[float, float]:
         """Return M = |y| and r; the three terms of `product` are at most |y|^2, 2 |y|^2 and 2 |y|^2."""

@@ -32,16 +32,10 @@ __all__ = ["bernstein", "distortion_chance", "gaussian_distortion", "squared_nor
 def squared_norm_variance(projection: FastProjection, x: ArrayLike) -> NDArray[np.float64]:
     """Return the exact `Var ||y||^2` of projected points over the maps of these dimensions; `E ||y||^2` is `||x||^2`.
 
-    Parameters
-    ----------
-    projection : FastProjection
-        Only its dimensions count.
-    x : array_like, shape (points, dimension)
-        The points.
+    - projection: Only its dimensions count.
+    - x (array_like, shape (points, dimension)): The points.
 
-    Returns
-    -------
-    ndarray of float64, shape (points,)
+    Returns: ndarray of float64, shape (points,).
     """
     squares = np.square(check_vectors("x", x, dimension=projection.dimension))
     d, k = projection.padded, projection.target
@@ -65,12 +59,8 @@ def distortion_chance(projection: FastProjection, eta: float) -> float:
 
     By linearity it holds for the distance of a point and a query too.
 
-    Parameters
-    ----------
-    projection : FastProjection
-        Only its dimensions count.
-    eta : float
-        Positive.
+    - projection: Only its dimensions count.
+    - eta: Positive.
     """
     check_real("eta", eta, low=0.0, low_open=True)
     d, k = projection.padded, projection.target
@@ -91,15 +81,9 @@ def distortion_chance(projection: FastProjection, eta: float) -> float:
 def gaussian_distortion(eta: float) -> float:
     """Return `sup over a >= 0 of |e^(-a(1+eta)) - e^(-a)|`: the most by which a Gaussian kernel changes.
 
-    Parameters
-    ----------
-    eta : float
-        The relative change of a squared distance, at least -1.
+    - eta: The relative change of a squared distance, at least -1.
 
-    Returns
-    -------
-    float
-        At most |eta|; attained at `a = ln(1+eta) / eta`.
+    Returns: At most |eta|; attained at `a = ln(1+eta) / eta`.
     """
     check_real("eta", eta, low=-1.0)
     if eta in (-1.0, 0.0):

@@ -6,7 +6,7 @@ import numpy as np
 
 from dpverify.claims.lsq.base import Array, far_query
 from dpverify.claims.lsq.hashing import HashedPartitionClaims
-from dpverify.papers.wagner2025.lsq import LAPLACIAN
+from dpverify.papers.entries import stated
 from protocols.lsq import LaplacianBinning
 from protocols.lsq.hashing import HashedPartition
 
@@ -23,7 +23,7 @@ class LaplacianBinningClaims(HashedPartitionClaims):
     kernel = "laplacian"
     protocol = LaplacianBinning
     domain = "all of R^d"
-    theorems = LAPLACIAN
+    theorems = stated("wagner2025/lsq", "laplacian")
 
     def bad_queries(self, family: HashedPartition, x: Array, instances: int, noise: float) -> Array:
         near = x[:16] + 0.7 * family.bandwidth / family.dimension

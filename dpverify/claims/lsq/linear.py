@@ -107,21 +107,12 @@ def _known_stretch(family: LinearMap) -> float:
 def kept_share(limit: float, columns: int) -> float:
     """Return c: what clipping leaves of the density of unit vectors, on average over rotations.
 
-    Parameters
-    ----------
-    limit : float
-        R, positive.
-    columns : int
-        D, at least 2.
+    - limit: R, positive.
+    - columns: D, at least 2.
 
-    Returns
-    -------
-    float
-        In (0, 1]; 1 - c is the bias, relative to the density. Exact for kind "haar", up to rounding, and an estimate
-        for the others, whose rows are nearly as spread.
+    Returns: In (0, 1]; 1 - c is the bias, relative to the density. Exact for kind "haar", up to rounding, and an
+    estimate for the others, whose rows are nearly as spread.
 
-    Notes
-    -----
     `D E[min(U^2, R |U|)]` for an entry U of a uniform unit vector: U^2 has the law Beta(1/2, (D-1)/2).
     """
     if limit >= 1.0:

@@ -43,19 +43,10 @@ def splits(bloom: BloomFilter) -> tuple[Split, ...]:
 def splits_of(bloom: BloomFilter, values: Sequence[str]) -> tuple[Split, ...]:
     """Return the splits of these values, over all cohorts and ordered pairs, that no other one of them covers.
 
-    Parameters
-    ----------
-    bloom : BloomFilter
-        With its hash functions.
-    values : sequence of str
-        At least two strings.
+    - bloom: With its hash functions.
+    - values: At least two strings.
 
-    Raises
-    ------
-    TypeError
-        If a value is no string.
-    ValueError
-        If there are fewer than two, or one is no text.
+    Raises TypeError if a value is no string. Raises ValueError if there are fewer than two, or one is no text.
     """
     if len(values) < 2:
         raise ValueError(f"values has {len(values)} strings, but must have at least two.")

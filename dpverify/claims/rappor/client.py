@@ -19,12 +19,8 @@ __all__ = ["Chances", "count_law", "exact_chances"]
 class Chances(NamedTuple):
     """What a client draws with, exactly.
 
-    Parameters
-    ----------
-    flip : Fraction
-        f/2, the probability that a bit is flipped for good.
-    zero, one : Fraction
-        p and q, the probabilities that a kept 0, and a kept 1, is reported as 1.
+    - flip: f/2, the probability that a bit is flipped for good.
+    - zero, one: p and q, the probabilities that a kept 0, and a kept 1, is reported as 1.
     """
 
     flip: Fraction
@@ -40,17 +36,10 @@ def exact_chances(mechanism: Rappor) -> Chances:
 def count_law(mechanism: Rappor, bit: int) -> list[Fraction]:
     """Return the exact law of how often all reports on one value send a bit as 1, given the bit of the Bloom filter.
 
-    Parameters
-    ----------
-    mechanism : Rappor
-        The parameters; exact arithmetic is meant for few reports.
-    bit : {0, 1}
-        Whether the value's pattern has the bit.
+    - mechanism: The parameters; exact arithmetic is meant for few reports.
+    - bit ({0, 1}): Whether the value's pattern has the bit.
 
-    Returns
-    -------
-    list of Fraction, length reports + 1
-        The probability of 0, 1, ... ones.
+    Returns: The probability of 0, 1, ... ones.
     """
     chances, n = exact_chances(mechanism), mechanism.reports
     kept = 1 - chances.flip if bit else chances.flip

@@ -28,14 +28,9 @@ __all__ = ["bit_variance", "deviation", "least_holders"]
 def bit_variance(mechanism: Rappor, users: int, holders: ArrayLike) -> NDArray[np.float64]:
     """Return the exact variance of a debiased bit count.
 
-    Parameters
-    ----------
-    mechanism : Rappor
-        What the users run.
-    users : int
-        Users of the cohort.
-    holders : array_like
-        How many of them hold the bit, in [0, users].
+    - mechanism: What the users run.
+    - users: Users of the cohort.
+    - holders: How many of them hold the bit, in [0, users].
     """
     zero, one = mechanism.report_probabilities
     true = np.asarray(holders, dtype=np.float64)
@@ -60,16 +55,10 @@ def deviation(mechanism: Rappor, users: int) -> float:
 def least_holders(mechanism: Rappor, users: int, candidates: int, *, level: float = 0.05, power: float = 0.5) -> float:
     """Return about how many users must hold a string for the decoder to name it, with a given probability.
 
-    Parameters
-    ----------
-    mechanism : Rappor
-        What the users run.
-    users, candidates : int
-        How many users report, and how many strings are tried, each at least 1.
-    level : float
-        Of `Decoded.found`, in (0, 1).
-    power : float
-        The probability, in (0, 1).
+    - mechanism: What the users run.
+    - users, candidates: How many users report, and how many strings are tried, each at least 1.
+    - level: Of `Decoded.found`, in (0, 1).
+    - power: The probability, in (0, 1).
     """
     check_integer("candidates", candidates, low=1)
     for name, value in (("level", level), ("power", power)):

@@ -24,7 +24,7 @@ from dpverify.formulas.contexts import arb_context, enclosure
 from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
-from dpverify.papers.wang_lecture9.rappor import RAPPOR, RAPPOR_LIMIT
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, WorstCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.composing.once import OneInstance
@@ -144,7 +144,7 @@ class PermanentClaims(_ResponseClaims[PermanentResponse]):
 
     name = "rappor-permanent"
     protocol = PermanentResponse
-    theorems = RAPPOR_LIMIT
+    theorems = stated("wang_lecture9/rappor", "rappor_limit")
 
     def bit(self, protocol: PermanentResponse, tail: float = DEFAULT_TAIL) -> Directions:
         pair = flipped_bit(protocol.f)
@@ -160,7 +160,7 @@ class RapporClaims(_ResponseClaims[Rappor]):
 
     name = "rappor"
     protocol = Rappor
-    theorems = RAPPOR
+    theorems = stated("wang_lecture9/rappor", "rappor")
 
     def bit(self, protocol: Rappor, tail: float = DEFAULT_TAIL) -> Directions:
         return memoized_bit(protocol.f, protocol.p, protocol.q, protocol.reports, tail)
@@ -182,8 +182,6 @@ def change_seen(protocol: Rappor) -> Interval:
     and share none, some, or all of them. No number of reports bounds the loss: it does not tend to the limit of a
     permanent response.
 
-    Notes
-    -----
     With w and v the probabilities that a kept bit is 1 for the first and the second value, and L and K the likelihood
     ratios of the reports before and after, one bit's ratio of both laws is
     `(w L K + 1-w) / ((w L + 1-w) (v K + 1-v))`: a quotient of linear functions of L, and of K, and so monotone in each.

@@ -105,10 +105,7 @@ def noise_tail(left_out: float) -> float:
 def tail_for(composed_epsilon: ComposedEpsilon) -> float:
     """Return where a search cuts noise, so that what is left out of all instances is little at the budget's delta.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If such tails leave the floats.
+    Raises InfeasibleBudgetError if such tails leave the floats.
     """
     check_not_too_rare(composed_epsilon.delta, composed_epsilon.mechanisms)
     return noise_tail(negligible(composed_epsilon.delta, composed_epsilon.mechanisms))
@@ -141,14 +138,9 @@ def least_noise(
 
     Joint changes take long: what a guess finds is tried, and the guess scaled by what it was off.
 
-    Parameters
-    ----------
-    epsilon : callable
-        Takes the composed epsilon, or a guess of it, and an amount of noise.
-    composed_epsilon : ComposedEpsilon
-        What is to be met.
-    target, start, ceiling, tolerance, options
-        As for `dpverify.search.smallest_at_level`.
+    - epsilon: Takes the composed epsilon, or a guess of it, and an amount of noise.
+    - composed_epsilon: What is to be met.
+    - target, start, ceiling, tolerance, options: As for `dpverify.search.smallest_at_level`.
     """
     guess, slope = composed_epsilon.guessed, options.pop("slope", None)
     exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
@@ -201,14 +193,9 @@ def out_of_reach(composed_epsilon: ComposedEpsilon, target: float, deviation: fl
 class Pairs:
     """The pairs of neighbouring views of one instance of a protocol.
 
-    Parameters
-    ----------
-    every : tuple of PrivacyLossDistribution, or of groups of them
-        Together they dominate the pair of every dataset, in both directions; see `FamilyComposition`.
-    attained : tuple of PrivacyLossDistribution
-        Pairs that some dataset attains exactly: the lower bound.
-    note : str
-        Which datasets attain them, and how `every` covers the rest.
+    - every: Together they dominate the pair of every dataset, in both directions; see `FamilyComposition`.
+    - attained: Pairs that some dataset attains exactly: the lower bound.
+    - note: Which datasets attain them, and how `every` covers the rest.
     """
 
     every: tuple[Entry, ...]
@@ -225,13 +212,9 @@ class Pairs:
 class CoinPairs:
     """Pairs of one user's full change in two bitsums, where every other user's bit is a fair coin in one or both.
 
-    Parameters
-    ----------
-    every : iterable of (pairs, pairs)
-        For the first bitsum, and for the second; one entry dominates for every division of the other users. Made one by
-        one, once: there are many.
-    attained : (pair, pair)
-        Where the others' bits are all sure in the first bitsum, and coins in the second.
+    - every: For the first bitsum, and for the second; one entry dominates for every division of the other users. Made
+      one by one, once: there are many.
+    - attained: Where the others' bits are all sure in the first bitsum, and coins in the second.
     """
 
     every: Iterable[tuple[Sequence[PrivacyLossDistribution], Sequence[PrivacyLossDistribution]]]

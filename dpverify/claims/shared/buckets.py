@@ -53,12 +53,8 @@ def noise_of(protocol: BucketSums) -> NegativeBinomial:
 def noise_tail(shape: float, p: float, above: int) -> float:
     """Return P(Y > above) for Y ~ NB(shape, p), rounded up: `I_p(above + 1, shape)` in Arb.
 
-    Parameters
-    ----------
-    shape, p : float
-        The noise of one bucket, in the seeds' convention.
-    above : int
-        At least 0.
+    - shape, p: The noise of one bucket, in the seeds' convention.
+    - above: At least 0.
     """
     check_integer("above", above, low=0)
     with ctx.workprec(_BITS):
@@ -69,10 +65,7 @@ def noise_tail(shape: float, p: float, above: int) -> float:
 class TwoBuckets:
     """The privacy curve of two buckets, one count up and one down: the same for every dataset and every neighbour.
 
-    Parameters
-    ----------
-    directions : Directions
-        The pairs of one bucket.
+    - directions: The pairs of one bucket.
     """
 
     directions: Directions
@@ -112,10 +105,7 @@ class TwoBuckets:
 class BucketAccount(TwoBuckets):
     """That of negative binomial noise.
 
-    Parameters
-    ----------
-    shape, p : float
-        The noise of one bucket.
+    - shape, p: The noise of one bucket.
     """
 
     def __init__(self, shape: float, p: float) -> None:
@@ -138,19 +128,11 @@ def bucket_curve(
 def least_shape(budget: BudgetLike, p: float, *, tolerance: float = 1e-4) -> float:
     """Return the least r, within a relative tolerance, at which two buckets of NB(r, p) noise meet the budget.
 
-    Parameters
-    ----------
-    budget : Budget or (epsilon, delta)
-        delta must be positive.
-    p : float
-        In (0, 1).
-    tolerance : float
-        The result meets the budget; r / (1 + tolerance) does not.
+    - budget: delta must be positive.
+    - p: In (0, 1).
+    - tolerance: The result meets the budget; r / (1 + tolerance) does not.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If no r up to 2^20 meets the budget.
+    Raises InfeasibleBudgetError if no r up to 2^20 meets the budget.
     """
     budget = Budget.of(budget)
     epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)

@@ -24,24 +24,14 @@ __all__ = ["Communication", "communication", "message_bits"]
 class Communication(Plain):
     """What one user sends over all instances together.
 
-    Parameters
-    ----------
-    bitsum : str
-        The protocol's short name.
-    bitsums : int
-        I Q, the number of instances.
-    expected_messages, deviation : float
-        Mean and standard deviation of her number of messages.
-    likely_most : int
-        Exceeded with probability at most `chance`, proved.
-    chance : float
-        See there.
-    silence : Interval
-        The probability that she sends nothing at all.
-    bits_per_message : int
-        Content and tag of the instance.
-    expected_bits : float
-        Of all her messages.
+    - bitsum: The protocol's short name.
+    - bitsums: I Q, the number of instances.
+    - expected_messages, deviation: Mean and standard deviation of her number of messages.
+    - likely_most: Exceeded with probability at most `chance`, proved.
+    - chance: See there.
+    - silence: The probability that she sends nothing at all.
+    - bits_per_message: Content and tag of the instance.
+    - expected_bits: Of all her messages.
     """
 
     bitsum: str
@@ -70,23 +60,13 @@ def communication(
 ) -> Communication:
     """Return what one user sends in `bitsums` independent instances of a protocol.
 
-    Parameters
-    ----------
-    protocol : BitsumProtocol
-        The protocol of every instance.
-    bitsums : int
-        I Q, at least 1.
-    fraction_of_ones : float
-        The probability with which each of her bits is 1 (for `Estimate.UNDER`: 0), independently; 1 is the worst case.
-    chance : float
-        In (1e-15, 1), for `likely_most`.
+    - protocol: The protocol of every instance.
+    - bitsums: I Q, at least 1.
+    - fraction_of_ones: The probability with which each of her bits is 1 (for `Estimate.UNDER`: 0), independently; 1 is
+      the worst case.
+    - chance: In (1e-15, 1), for `likely_most`.
 
-    Raises
-    ------
-    TypeError
-        If the protocol has no claims.
-    ValueError
-        If an argument is out of range.
+    Raises TypeError if the protocol has no claims. Raises ValueError if an argument is out of range.
     """
     claims = claims_of(protocol)
     law = claims.messages_law(protocol, bitsums, fraction_of_ones)

@@ -32,12 +32,8 @@ _DEPENDENT = 1e-9
 def turned_bits(features: LSQFeatures, points: Array) -> int:
     """Return how many bits are surely 0 for one of two points and surely 1 for the other, all in the same direction.
 
-    Parameters
-    ----------
-    features : LSQFeatures
-        The public features.
-    points : ndarray, shape (2, d)
-        Two points that `features` accept.
+    - features: The public features.
+    - points (ndarray, shape (2, d)): Two points that `features` accept.
     """
     first, second = features.f(points).reshape(2, -1)
     reach = features.family.R
@@ -49,19 +45,11 @@ def turned_bits(features: LSQFeatures, points: Array) -> int:
 def opposite_sizes(features: LSQFeatures, points: Array) -> Array:
     """Return how far two opposite points move bits: at least, and one size for each bit.
 
-    Parameters
-    ----------
-    features, points
-        As for `turned_bits`.
+    - features, points: As for `turned_bits`.
 
-    Returns
-    -------
-    ndarray of float64, shape (bits,)
-        t where the bit's probability to be 1 goes from `(1 - t)/2` to `(1 + t)/2`, or back; 0 where features are not
-        opposite.
+    Returns: t where the bit's probability to be 1 goes from `(1 - t)/2` to `(1 + t)/2`, or back; 0 where features are
+    not opposite. (ndarray of float64, shape (bits,).)
 
-    Notes
-    -----
     A probability is computed within u, and that of a uniform float below it is within u of it.
     """
     first, second = features.f(points).reshape(2, -1)
@@ -71,23 +59,14 @@ def opposite_sizes(features: LSQFeatures, points: Array) -> Array:
 def climbed(matrix: Array, limit: float, radius: float, starts: Array) -> list[Array]:
     """Return points of a ball whose features are long, and those of them that are near the limit the more.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (rows, d)
-        G.
-    limit : float
-        R: features are `clip(G x)`, t = |f| / R.
-    radius : float
-        Of the ball, finite.
-    starts : ndarray, shape (points, d)
-        From where to climb, besides some directions at random.
+    - matrix (ndarray, shape (rows, d)): G.
+    - limit: R: features are `clip(G x)`, t = |f| / R.
+    - radius: Of the ball, finite.
+    - starts (ndarray, shape (points, d)): From where to climb, besides some directions at random.
 
-    Returns
-    -------
-    list of ndarray, shape (2, d)
-        For several k a point and its opposite at which the sum of `t^2 / (1 - k t^2)` is large: what a bit's move
-        reveals among others that are all as it was, if their noise is 1 - k of a coin's. That is convex where nothing
-        is clipped: each step goes as far as the ball allows along the gradient.
+    Returns: For several k a point and its opposite at which the sum of `t^2 / (1 - k t^2)` is large: what a bit's move
+    reveals among others that are all as it was, if their noise is 1 - k of a coin's. That is convex where nothing is
+    clipped: each step goes as far as the ball allows along the gradient. (list of ndarray, shape (2, d).)
     """
     rng = np.random.default_rng(0)
     first = np.concatenate([starts, rng.standard_normal((_STARTS, matrix.shape[1]))])
@@ -111,19 +90,11 @@ def climbed(matrix: Array, limit: float, radius: float, starts: Array) -> list[A
 def aligned(matrix: Array, values: Array, radius: float) -> Array:
     """Return the least point at which as many rows as fit into a ball, the first ones, take given values.
 
-    Parameters
-    ----------
-    matrix : ndarray, shape (rows, d)
-        G.
-    values : ndarray, shape (points, rows)
-        The wanted values of G x, for each of several points.
-    radius : float
-        Of the ball, which may be infinite.
+    - matrix (ndarray, shape (rows, d)): G.
+    - values (ndarray, shape (points, rows)): The wanted values of G x, for each of several points.
+    - radius: Of the ball, which may be infinite.
 
-    Returns
-    -------
-    ndarray, shape (points, d)
-        All take their values on the same rows.
+    Returns: All take their values on the same rows. (ndarray, shape (points, d).)
     """
     orthogonal, triangular = np.linalg.qr(matrix[: min(matrix.shape)].T)
     lengths = np.abs(np.diagonal(triangular))

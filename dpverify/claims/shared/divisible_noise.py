@@ -61,21 +61,11 @@ Noise whose difference takes more is too wide to be seen with a flood: it would 
 def counts(protocol: ThreeNB, tail: float, effort: float = EFFORT, max_atoms: int = MOST_COUNTS) -> Enclosure:
     """Return the pair of both counts, x = 1 against x = 0: exact for r = 1, and enclosed for other shapes.
 
-    Parameters
-    ----------
-    protocol : ThreeNB
-        The protocol.
-    tail : float
-        About what may be left out.
-    effort : float
-        How many products may be made for the enclosure; see `two_counts`.
-    max_atoms : int
-        How many atoms of the flood may be listed.
+    - tail: About what may be left out.
+    - effort: How many products may be made for the enclosure; see `two_counts`.
+    - max_atoms: How many atoms of the flood may be listed.
 
-    Raises
-    ------
-    CapacityError
-        If the noise is too wide.
+    Raises CapacityError if the noise is too wide.
     """
     if protocol.shape == 1.0:
         exact = three_nb(protocol.p, protocol.flood_shape, protocol.flood_p, tail, max_atoms=max_atoms)
@@ -89,10 +79,7 @@ def least_spreads(composed_epsilon: ComposedEpsilon, target: float) -> dict[floa
 
     That is what an unlimited flood would leave to see. Larger shapes are tried as long as they gain.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If it is beyond 1e5.
+    Raises InfeasibleBudgetError if it is beyond 1e5.
     """
     if out_of_reach(composed_epsilon, target, math.sqrt(2.0) * _MOST_SPREAD):
         raise _unmet(target)
@@ -155,10 +142,7 @@ def near_limits(limits: Mapping[float, float], near: float = NEAR_LIMIT, *, wide
 class Search:
     """The search for parameters that meet a target.
 
-    Parameters
-    ----------
-    limits : dict of float to float
-        Shapes of the noise, and the least spread that an unlimited flood allows.
+    - limits: Shapes of the noise, and the least spread that an unlimited flood allows.
     """
 
     users: int

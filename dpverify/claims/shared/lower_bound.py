@@ -38,12 +38,8 @@ _PEAK = 0.4689
 def least_squared_error(users: int, epsilon: float) -> float:
     """Return what the mean squared error of every pure eps-DP local protocol is at least, for some dataset of bits.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    epsilon : float
-        Of each user's whole part in the protocol, in (0, 600], in nats.
+    - users: n, at least 1.
+    - epsilon: Of each user's whole part in the protocol, in (0, 600], in nats.
     """
     check_integer("users", users, low=1)
     check_real("epsilon", epsilon, low=0.0, low_open=True, high=600.0)
@@ -56,17 +52,10 @@ def failure_probability(users: int, epsilon: float, radius: float) -> float:
     Exact optimisation over what transcripts can leave open up to 512 users, a closed bound beyond; 0 where it says
     nothing.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1.
-    epsilon : float
-        Of each user's whole part in the protocol, in (0, 600], in nats.
-    radius : float
-        r, at least 0: a distance from the mean of the bits.
+    - users: n, at least 1.
+    - epsilon: Of each user's whole part in the protocol, in (0, 600], in nats.
+    - radius: r, at least 0: a distance from the mean of the bits.
 
-    Examples
-    --------
     >>> failure_probability(10_000, 1.0, 0.001) > 0.77  # a tenth of 1 / sqrt(n)
     True
     """

@@ -44,17 +44,11 @@ class Bits(NamedTuple):
 class MixedSplits:
     """The privacy curve of instances of which each has any one of some splits.
 
-    Parameters
-    ----------
-    found : iterable of Split
-        What an instance may have, at least one.
-    instances : int
-        How many there are.
-    composed : callable
-        Takes `Bits`, and returns the curve of so many; of bits of either kind only its upper ends are used. And whether
-        it should rather be quick than tight, as of the many blocks that are only halved.
-    gap : float
-        The relative width of epsilon at which the search stops.
+    - found: What an instance may have, at least one.
+    - instances: How many there are.
+    - composed: Takes `Bits`, and returns the curve of so many; of bits of either kind only its upper ends are used. And
+      whether it should rather be quick than tight, as of the many blocks that are only halved.
+    - gap: The relative width of epsilon at which the search stops.
     """
 
     def __init__(

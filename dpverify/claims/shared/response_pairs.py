@@ -160,16 +160,10 @@ def note(users: int, p: float, most_cells: int, tail: float) -> str:
 def cover(users: int, p: float, most_cells: int, tail: float, bins: int = _BINS_PER_DEVIATION) -> Pairs:
     """Return pairs that cover every dataset.
 
-    Parameters
-    ----------
-    users, p : int, float
-        n, and the flip probability.
-    most_cells : int
-        About how many cells the numbers of ones are divided into: more are sharper.
-    tail : float
-        See `tail_of`.
-    bins : int
-        How many of them a standard deviation has.
+    - users, p: n, and the flip probability.
+    - most_cells: About how many cells the numbers of ones are divided into: more are sharper.
+    - tail: See `tail_of`.
+    - bins: How many of them a standard deviation has.
     """
     return _covered(users, p, most_cells, tail, bins, sample=False)
 

@@ -43,20 +43,11 @@ def exact_components(users: int, shares: int, modulus: int) -> Fraction:
 def split_distance(users: int, shares: int, modulus: int, enough: float = 0.0) -> float:
     """Return an upper bound on the distance, from the sum alone, of the view of any users' shuffled shares.
 
-    Parameters
-    ----------
-    users, shares, modulus : int
-        n, k and q, at least 1.
-    enough : float
-        If the distance is proved to be no better than this, it is not looked for: the answer is then 1.
+    - users, shares, modulus: n, k and q, at least 1.
+    - enough: If the distance is proved to be no better than this, it is not looked for: the answer is then 1.
 
-    Returns
-    -------
-    float
-        In total variation, at most 1; that also where nothing is proved, as for k < 3 and many users.
+    Returns: In total variation, at most 1; that also where nothing is proved, as for k < 3 and many users.
 
-    Notes
-    -----
     Let node 1 be in the root component. Colouring all others gives
 
         E q^(C-1) = sum_{j<n} c_n(j) E (q-1)^C(j),   c_n(j) = C(n-1, j) C(n, j) / C(kn, kj),

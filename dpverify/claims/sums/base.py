@@ -74,10 +74,7 @@ class SumClaims(MechanismClaims[P]):
     def pairs(self, protocol: P, tail: float = LEFT_OUT) -> Pairs:
         """Return the pairs of the noise and its move by one user's change, as `every` and `attained`.
 
-        Raises
-        ------
-        CapacityError
-            If there is no noise, or too many moves would have to be listed.
+        Raises CapacityError if there is no noise, or too many moves would have to be listed.
         """
         if getattr(protocol, self.noise) == 0.0:
             raise CapacityError(f"{self.noise}=0.0 must be positive: without noise no loss of {self.name} is finite.")

@@ -24,7 +24,7 @@ import numpy as np
 import scipy
 from numpy.typing import NDArray
 
-from dpverify.changes import Change
+from dpverify.changes import Change, Full
 from dpverify.claims.base import MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.negative_binomial import SingleNoiseClaims
 from dpverify.claims.registry import claims_of
@@ -33,6 +33,7 @@ from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw, point_mass
+from dpverify.privacy_loss.joint.attained_change import Parts
 from dpverify.privacy_loss.joint.real_moves import RealMoves
 from dpverify.rounding import UNIT
 from protocols.sums.vectors import UnaryVectorSum
@@ -46,12 +47,8 @@ _PLACES = 2**14
 class SquaredErrors(NamedTuple):
     """The parts of the mean squared error of the sum of unit vectors, on average over the rotation.
 
-    Parameters
-    ----------
-    noise, rounding : float
-        Whatever the vectors are.
-    clipping : float
-        At most; much less where users hold different vectors.
+    - noise, rounding: Whatever the vectors are.
+    - clipping: At most; much less where users hold different vectors.
     """
 
     noise: float
@@ -99,6 +96,22 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
             reference_delta=reference_delta,
             guess=guess,
         )
+
+    def changes_jointly(self, protocol: UnaryVectorSum, threat_model: ThreatModel) -> bool:
+        """Return True: a vector moves all counts together."""
+        return True
+
+    def joint(
+        self,
+        protocol: UnaryVectorSum,
+        threat_model: ThreatModel,
+        runs: int,
+        reference_delta: float,
+        *,
+        guess: bool = False,
+    ) -> tuple[RealMoves, Parts]:
+        found = self.moves(protocol, Full(runs), reference_delta=reference_delta, guess=guess)
+        return found, () if guess else found.attained[0]
 
     def note(self, protocol: UnaryVectorSum, threat_model: ThreatModel) -> str:
         return (

@@ -38,7 +38,7 @@ from dpverify.claims.central import CentralClaims
 from dpverify.formulas.contexts import arb_context, enclosure, upper_float
 from dpverify.guarantee import Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.ghazi2021.user_level import CENTRAL_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -58,7 +58,7 @@ class ExponentialClaims(CentralClaims[ExponentialSelection]):
 
     name = "exponential-selection"
     protocol = ExponentialSelection
-    theorems = CENTRAL_LEARNER
+    theorems = stated("ghazi2021/user_level", "central_learner")
     pure = True
 
     def neighbours(self, protocol: ExponentialSelection) -> Sequence[tuple[NDArray[Any], NDArray[Any]]]:

@@ -23,7 +23,7 @@ from dpverify.claims.base import MechanismClaims
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import InfeasibleBudgetError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.papers.ghazi2021.user_level import SHUFFLE_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.search import least_integer
 from protocols.user_level.classifier import UserLevelClassifier
 from protocols.validation import check_real
@@ -44,14 +44,8 @@ class _Selects(Protocol):
 def plurality_failure(selection: Any, users: int, share: float) -> float:
     """Return an upper bound on the probability that a selection misses what each user holds with some probability.
 
-    Parameters
-    ----------
-    selection : HadamardSelection, ExponentialSelection or Selection
-        The selection.
-    users : int
-        n.
-    share : float
-        eta: each user holds the value with that probability or more, independently, and else any other.
+    - users: n.
+    - share: eta: each user holds the value with that probability or more, independently, and else any other.
     """
     claims: Any = mechanism_claims_of(selection)
     selects: _Selects = claims
@@ -78,19 +72,11 @@ def least_users(selection: Callable[[int], Any], share: float, failure: float) -
 
     Found by bisection: one user less does not do. (An even number may need more than the odd one before it.)
 
-    Parameters
-    ----------
-    selection : callable
-        `selection(users)` returns the selection for so many users.
-    share : float
-        eta, in (1/2, 1]: each user holds the value with that probability.
-    failure : float
-        The most that `plurality_failure` may be, in (0, 1).
+    - selection: `selection(users)` returns the selection for so many users.
+    - share: eta, in (1/2, 1]: each user holds the value with that probability.
+    - failure: The most that `plurality_failure` may be, in (0, 1).
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If no number of users up to a million is enough.
+    Raises InfeasibleBudgetError if no number of users up to a million is enough.
     """
     check_real("share", share, low=0.5, high=1.0, low_open=True)
     check_real("failure", failure, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -113,7 +99,7 @@ class UserLevelClaims(MechanismClaims[UserLevelClassifier]):
 
     name = "user-level-classifier"
     protocol = UserLevelClassifier
-    theorems = SHUFFLE_LEARNER
+    theorems = stated("ghazi2021/user_level", "shuffle_learner")
     audited_as = "dpverify.audit.subjects.user_level:user_level_subject"
     pure = True
 

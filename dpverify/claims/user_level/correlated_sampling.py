@@ -44,15 +44,9 @@ def total_variation(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
 def disagreement(first: ArrayLike, second: ArrayLike) -> NDArray[np.float64]:
     """Return the exact probability, over the public clocks, that two laws give different outcomes.
 
-    Parameters
-    ----------
-    first, second : array_like, shape (..., outcomes)
-        Probabilities on the same outcomes; quadratic in their number.
+    - first, second (array_like, shape (..., outcomes)): Probabilities on the same outcomes; quadratic in their number.
 
-    Raises
-    ------
-    ValueError
-        If a row is no law.
+    Raises ValueError if a row is no law.
     """
     p, q = np.broadcast_arrays(_laws("first", first), _laws("second", second))
     common = (p > 0.0) & (q > 0.0)

@@ -78,10 +78,7 @@ def stable_share(dimension: int) -> float:
 def enough_batch(share: float, alpha: float) -> int:
     """Return n at which every hypothesis of at least half the share has error alpha or less.
 
-    Parameters
-    ----------
-    share, alpha : float
-        eta, in (0, 1], and alpha, in (0, 1).
+    - share, alpha: eta, in (0, 1], and alpha, in (0, 1).
     """
     check_real("share", share, low=0.0, high=1.0, low_open=True)
     check_real("alpha", alpha, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -91,12 +88,8 @@ def enough_batch(share: float, alpha: float) -> int:
 def enough_runs(share: float, unstable: float) -> int:
     """Return t at which a sample leads to another hypothesis than its law with at most this probability.
 
-    Parameters
-    ----------
-    share : float
-        eta, in (0, 1], which some hypothesis has.
-    unstable : float
-        In (0, 1): over samples and public randomness.
+    - share: eta, in (0, 1], which some hypothesis has.
+    - unstable: In (0, 1): over samples and public randomness.
     """
     check_real("share", share, low=0.0, high=1.0, low_open=True)
     check_real("unstable", unstable, low=0.0, high=1.0, low_open=True, high_open=True)
@@ -107,19 +100,11 @@ def enough_runs(share: float, unstable: float) -> int:
 def frequencies_of_law(spaces: VersionSpaces, law: ArrayLike, batch: int) -> NDArray[np.float64]:
     """Return exactly how often runs of 0, ..., d rounds find each hypothesis.
 
-    Parameters
-    ----------
-    spaces : VersionSpaces
-        Of the class.
-    law : array_like, shape (domain, 2)
-        The probability of every point with either label; a concept has these labels.
-    batch : int
-        n.
+    - spaces: Of the class.
+    - law (array_like, shape (domain, 2)): The probability of every point with either label; a concept has these labels.
+    - batch: n.
 
-    Returns
-    -------
-    ndarray of float64, shape (d + 1, hypotheses)
-        One law per number of rounds, exact but for rounding.
+    Returns: One law per number of rounds, exact but for rounding. (ndarray of float64, shape (d + 1, hypotheses).)
     """
     laws = _Laws(spaces, np.asarray(law, dtype=np.float64), check_integer("batch", batch, low=1))
     found = np.zeros((spaces.dimension + 1, len(spaces.table)))

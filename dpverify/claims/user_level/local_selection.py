@@ -31,7 +31,7 @@ from dpverify.claims.local.base import LocalClaims, ReportMatrix
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.sums import summed
-from dpverify.papers.ghazi2021.user_level import LOCAL_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
 from protocols.user_level.local_selection import HadamardSelection
@@ -47,7 +47,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
     name = "hadamard-selection"
     protocol = HadamardSelection
-    theorems = LOCAL_LEARNER
+    theorems = stated("ghazi2021/user_level", "local_learner")
 
     def inputs(self, protocol: HadamardSelection) -> Sequence[int]:
         return range(protocol.candidates)
@@ -90,10 +90,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
 
         Estimates are sums of a sign for each candidate and report, up to a factor: whole numbers, whose law is listed.
 
-        Raises
-        ------
-        CapacityError
-            Where there are too many users or candidates.
+        Raises CapacityError where there are too many users or candidates.
         """
         held, copies = np.unique(np.asarray(inputs), return_counts=True)
         rows = np.arange(protocol.order)
@@ -114,10 +111,7 @@ class HadamardClaims(LocalClaims[HadamardSelection]):
     def plurality_failure(self, protocol: HadamardSelection, users: int, share: float) -> float:
         """Return what `dpverify.claims.user_level.classifier.plurality_failure` does.
 
-        Raises
-        ------
-        CapacityError
-            For more than ten million users.
+        Raises CapacityError for more than ten million users.
         """
         n, eta = check_integer("users", users, low=1), check_probability("share", share)
         if n > _MOST_USERS:

@@ -26,14 +26,9 @@ __all__ = ["enough_runs", "hit_probability", "least_users"]
 def hit_probability(epsilon: float, delta: float, users: int, success: float = 0.5) -> float:
     """Return p, a lower bound on the probability that one run on fixed data finds a good hypothesis; 0 if none is.
 
-    Parameters
-    ----------
-    epsilon, delta : float
-        What the learner guarantees for a replaced user; epsilon positive, delta in [0, 1).
-    users : int
-        n, at least 1.
-    success : float
-        q, in (0, 1]: how often it finds a good hypothesis on data of the law.
+    - epsilon, delta: What the learner guarantees for a replaced user; epsilon positive, delta in [0, 1).
+    - users: n, at least 1.
+    - success: q, in (0, 1]: how often it finds a good hypothesis on data of the law.
     """
     check_real("epsilon", epsilon, low=0.0, low_open=True)
     check_probability("delta", delta, high_open=True)
@@ -47,17 +42,10 @@ def hit_probability(epsilon: float, delta: float, users: int, success: float = 0
 def enough_runs(epsilon: float, delta: float, users: int, failure: float, success: float = 0.5) -> int:
     """Return a T at which that many runs are an (alpha, failure)-representation.
 
-    Parameters
-    ----------
-    epsilon, delta, users, success
-        See `hit_probability`.
-    failure : float
-        beta, in (0, 1).
+    - epsilon, delta, users, success: See `hit_probability`.
+    - failure: beta, in (0, 1).
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If delta is so large that nothing follows.
+    Raises InfeasibleBudgetError if delta is so large that nothing follows.
     """
     check_real("failure", failure, low=0.0, high=1.0, low_open=True, high_open=True)
     p = hit_probability(epsilon, delta, users, success)
@@ -75,14 +63,9 @@ def least_users(bits: float, epsilon: float, failure: float = 0.25, success: flo
 
     n users make a representation of at most `ln(1/beta) e^(n eps) / q + 1` hypotheses, which must be 2^d or more.
 
-    Parameters
-    ----------
-    bits : float
-        d: no (alpha, failure)-representation of the class has fewer bits; at least 0.
-    epsilon : float
-        Positive, with delta = 0.
-    failure, success : float
-        beta and q.
+    - bits: d: no (alpha, failure)-representation of the class has fewer bits; at least 0.
+    - epsilon: Positive, with delta = 0.
+    - failure, success: beta and q.
     """
     check_real("bits", bits, low=0.0)
     check_real("epsilon", epsilon, low=0.0, low_open=True)

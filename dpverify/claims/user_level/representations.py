@@ -38,22 +38,11 @@ def _alpha(alpha: Number) -> Fraction:
 def miss_bound(representation: Representation, alpha: Number) -> Fraction:
     """Bound the probability that no hypothesis has error alpha or less, for every concept and every law.
 
-    Parameters
-    ----------
-    representation : Representation
-        Whose class is the one that is learned.
-    alpha : number
-        In (0, 1).
+    - representation: Whose class is the one that is learned.
+    - alpha: In (0, 1).
 
-    Returns
-    -------
-    Fraction
-        Exact; 0 for a class that represents itself.
-
-    Raises
-    ------
-    TypeError
-        If nothing is proved here about such a representation.
+    Returns: Exact; 0 for a class that represents itself. Raises TypeError if nothing is proved here about such a
+    representation.
     """
     _alpha(alpha)
     if representation.hypotheses != len(representation.concepts):
@@ -77,16 +66,9 @@ def collision_miss(representation: HashedPoints, weights: Sequence[int], target:
 
     No other bucket has an error of alpha or less if the target itself has a larger mass.
 
-    Parameters
-    ----------
-    representation : HashedPoints
-        The representation.
-    weights : sequence of int, one per point
-        The law of the examples, as multiples of one number: at least 0, not all 0.
-    target : int
-        In [0, size).
-    alpha : number
-        In (0, 1).
+    - weights: The law of the examples, as multiples of one number: at least 0, not all 0.
+    - target: In [0, size).
+    - alpha: In (0, 1).
     """
     check_integer("target", target, low=0, high=representation.size - 1)
     masses = [check_integer("weights", weight, low=0) for weight in weights]

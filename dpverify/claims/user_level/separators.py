@@ -26,14 +26,9 @@ _SHARE = 0.9
 class Enough(NamedTuple):
     """What is enough for a learner in the local model.
 
-    Parameters
-    ----------
-    users : int
-        n.
-    samples : int
-        m, of each user.
-    bits : float
-        d, log2 of the number of functions that may be returned.
+    - users: n.
+    - samples: m, of each user.
+    - bits: d, log2 of the number of functions that may be returned.
     """
 
     users: int
@@ -48,14 +43,9 @@ def enough_for_local(algorithm: QueryAlgorithm, epsilon: float, beta: float) -> 
     third for fewer users than nine tenths who find what is stable, or another selection. (What exact means lead to has
     that error surely.)
 
-    Parameters
-    ----------
-    algorithm : QueryAlgorithm
-        What asks.
-    epsilon : float
-        Of one report, in (0, 700].
-    beta : float
-        In (0, 1).
+    - algorithm: What asks.
+    - epsilon: Of one report, in (0, 700].
+    - beta: In (0, 1).
     """
     check_real("beta", beta, low=0.0, high=1.0, low_open=True, high_open=True)
     functions = len(algorithm.representation.concepts)

@@ -51,15 +51,10 @@ _MOST_SAMPLES = 400_000
 def enough_sharpness(hypotheses: int, alpha: float, failure: float, *, reached: float | None = None) -> float:
     """Return a gamma at which h_r has error alpha or less but for a probability.
 
-    Parameters
-    ----------
-    hypotheses : int
-        The number of hypotheses, at least 2.
-    alpha, failure : float
-        In (0, 1).
-    reached : float, optional
-        An error that some hypothesis has, in [0, alpha); alpha / 2 when omitted, as in the source. A class that
-        represents itself reaches 0.
+    - hypotheses: The number of hypotheses, at least 2.
+    - alpha, failure: In (0, 1).
+    - reached: An error that some hypothesis has, in [0, alpha); alpha / 2 when omitted, as in the source. A class that
+      represents itself reaches 0.
     """
     check_integer("hypotheses", hypotheses, low=2)
     for name, value in (("alpha", alpha), ("failure", failure)):
@@ -71,14 +66,9 @@ def enough_sharpness(hypotheses: int, alpha: float, failure: float, *, reached: 
 def enough_samples(hypotheses: int, sharpness: float, unstable: float) -> int:
     """Return an m at which a sample leads to another hypothesis than h_r with at most this probability.
 
-    Parameters
-    ----------
-    hypotheses : int
-        The number of hypotheses, at least 1.
-    sharpness : float
-        gamma.
-    unstable : float
-        In (0, 1): over samples and public randomness; `(1 - eta)(1 - nu)` makes the learner (eta, nu)-stable.
+    - hypotheses: The number of hypotheses, at least 1.
+    - sharpness: gamma.
+    - unstable: In (0, 1): over samples and public randomness; `(1 - eta)(1 - nu)` makes the learner (eta, nu)-stable.
     """
     check_integer("hypotheses", hypotheses, low=1)
     check_real("sharpness", sharpness, low=0.0, low_open=True)
@@ -98,22 +88,11 @@ def _law(law: ArrayLike) -> NDArray[np.float64]:
 def sample_counts(law: ArrayLike, samples: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return all samples of a law of examples, as counts, and their probabilities.
 
-    Parameters
-    ----------
-    law : array_like, shape (domain, 2)
-        The probability of every point with either label.
-    samples : int
-        m, at least 1.
+    - law (array_like, shape (domain, 2)): The probability of every point with either label.
+    - samples: m, at least 1.
 
-    Returns
-    -------
-    counts : ndarray of int64, shape (different samples, domain, 2)
-    masses : ndarray of float64, shape (different samples,)
-
-    Raises
-    ------
-    CapacityError
-        If there are too many to list.
+    Returns counts: ndarray of int64, shape (different samples, domain, 2). Returns masses: ndarray of float64, shape
+    (different samples,). Raises CapacityError if there are too many to list.
     """
     array, m = _law(law), check_integer("samples", samples, low=1)
     cells = np.flatnonzero(array.ravel())
@@ -167,14 +146,9 @@ def _parts(rows: int, width: int) -> Iterator[slice]:
 class MeasuredStability:
     """What a simulation found, by public randomness.
 
-    Parameters
-    ----------
-    agreements : ndarray of int64, shape (draws,)
-        In how many of the trials the sample led to h_r.
-    errors : ndarray of float64, shape (draws,)
-        The error of h_r on the law of the examples.
-    trials : int
-        Samples per draw of the public randomness.
+    - agreements (ndarray of int64, shape (draws,)): In how many of the trials the sample led to h_r.
+    - errors (ndarray of float64, shape (draws,)): The error of h_r on the law of the examples.
+    - trials: Samples per draw of the public randomness.
     """
 
     agreements: NDArray[np.int64]
@@ -196,18 +170,10 @@ def measured_stability(
 ) -> MeasuredStability:
     """Simulate Algorithm 3 on samples of a law of examples, for many draws of the public randomness.
 
-    Parameters
-    ----------
-    learner : WeighingLearner
-        The learner.
-    law : array_like, shape (domain, 2)
-        The probability of every point with either label.
-    samples : int
-        m, at least 1.
-    rng : numpy.random.Generator
-        The randomness of everything.
-    draws, trials : int
-        How often the public randomness is drawn, and how many samples for each.
+    - law (array_like, shape (domain, 2)): The probability of every point with either label.
+    - samples: m, at least 1.
+    - rng: The randomness of everything.
+    - draws, trials: How often the public randomness is drawn, and how many samples for each.
     """
     array = _law(law)
     for name, value in (("samples", samples), ("draws", draws), ("trials", trials)):

@@ -38,12 +38,8 @@ def answer_disagreement(first: float, second: float, steps: int) -> float:
 def enough_samples(algorithm: QueryAlgorithm, unstable: float) -> int:
     """Return an m, for all queries together, at which a sample leads to h_r but for this probability.
 
-    Parameters
-    ----------
-    algorithm : QueryAlgorithm
-        What asks.
-    unstable : float
-        In (0, 1): over samples and public randomness; `(1 - eta)(1 - nu)` makes the learner (eta, nu)-stable.
+    - algorithm: What asks.
+    - unstable: In (0, 1): over samples and public randomness; `(1 - eta)(1 - nu)` makes the learner (eta, nu)-stable.
     """
     check_real("unstable", unstable, low=0.0, high=1.0, low_open=True, high_open=True)
     steps, queries = math.ceil(1.0 / algorithm.tolerance), algorithm.queries
@@ -53,14 +49,9 @@ def enough_samples(algorithm: QueryAlgorithm, unstable: float) -> int:
 def bisection_agreement(public: RoundedQueries, law: ArrayLike, samples: int) -> float:
     """Return the exact probability that a sample leads `Bisection` to h_r, for this public randomness.
 
-    Parameters
-    ----------
-    public : RoundedQueries
-        Of a `Bisection`.
-    law : array_like, shape (domain, 2)
-        The probability of every point with either label.
-    samples : int
-        m, at least the number of queries.
+    - public: Of a `Bisection`.
+    - law (array_like, shape (domain, 2)): The probability of every point with either label.
+    - samples: m, at least the number of queries.
     """
     algorithm, array = public.algorithm, np.asarray(law, dtype=np.float64)
     if not isinstance(algorithm, Bisection):

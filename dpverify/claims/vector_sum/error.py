@@ -29,12 +29,7 @@ class VectorSumError:
     def mse(self, protocol: VectorSum, vectors: ArrayLike) -> NDArray[np.float64]:
         """Return the exact mean squared error of the estimated sum, per coordinate, shape (dimension,).
 
-        Parameters
-        ----------
-        protocol : VectorSum
-            The protocol.
-        vectors : array_like, shape (participants, dimension)
-            In [0, 1].
+        - vectors (array_like, shape (participants, dimension)): In [0, 1].
         """
         array = np.asarray(vectors, dtype=np.float64)
         grid = np.arange(protocol.levels + 1) / protocol.levels

@@ -29,7 +29,7 @@ from dpverify.guarantee import (
     ThreatModel,
 )
 from dpverify.laws import noise as laws
-from dpverify.papers.scott2022.vector_sum import VECTOR_SUM
+from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve, times
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
@@ -82,7 +82,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
     protocol = VectorSum
     noise = "blanket_probability"
     audited_as = "dpverify.audit.subjects.vector_sum:vector_sum_subject"
-    theorems = VECTOR_SUM
+    theorems = stated("scott2022/vector_sum", "vector_sum")
     pure = True
 
     # ------------------------------------------------------------------ privacy
@@ -130,18 +130,10 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
     def dominating_pair(self, protocol: VectorSum, shortage: float = _SHORTAGE) -> PrivacyLossDistribution:
         """Return a pair that dominates one report's, for every dataset and both directions.
 
-        Parameters
-        ----------
-        protocol : VectorSum
-            The protocol.
-        shortage : float
-            For a uniform subset: the probability, about, with which some report of a user may be hidden by fewer
-            others than the pair says. Far less than that is what the pair leaves out.
+        - shortage: For a uniform subset: the probability, about, with which some report of a user may be hidden by
+          fewer others than the pair says. Far less than that is what the pair leaves out.
 
-        Raises
-        ------
-        ValueError
-            If `blanket_probability` is 0: there is no privacy.
+        Raises ValueError if `blanket_probability` is 0: there is no privacy.
         """
         check_real("blanket_probability", protocol.blanket_probability, low=0.0, low_open=True)
         others, _ = self._others(protocol, shortage)
@@ -267,10 +259,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
     ) -> VectorSum:
         """Return the protocol with the published gamma: the refined one for t = 1, Theorem 4.1 otherwise.
 
-        Raises
-        ------
-        FormulaRangeError
-            Where the formula has no meaning, gamma > 1 above all.
+        Raises FormulaRangeError where the formula has no meaning, gamma > 1 above all.
         """
         if sampled == 1:
             gamma = formulas.gamma_refined(FLOATS, epsilon, delta, dimension, levels, users)
@@ -292,10 +281,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
     ) -> VectorSum:
         """Return the protocol with the least gamma, within a relative tolerance, that meets the budget.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If gamma would have to be so close to 1 that the reports carry no information.
+        Raises InfeasibleBudgetError if gamma would have to be so close to 1 that the reports carry no information.
         """
         budget = Budget.of(budget)
         epsilon, delta = budget.epsilon, check_real("delta", budget.delta, low=0.0, low_open=True)
@@ -333,23 +319,13 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
 
         For each t the levels grow from 1 until the error does: it has one minimum wherever it was looked at.
 
-        Parameters
-        ----------
-        users, dimension : int
-            n and d.
-        budget : Budget or (epsilon, delta)
-            epsilon and delta > 0.
-        sampled : tuple of int, optional
-            The t to try; 1, 2, 4, ..., d when omitted.
-        stratified, centre
-            As in `VectorSum`.
-        most_levels : int
-            The largest k to try.
+        - users, dimension: n and d.
+        - budget: epsilon and delta > 0.
+        - sampled: The t to try; 1, 2, 4, ..., d when omitted.
+        - stratified, centre: As in `VectorSum`.
+        - most_levels: The largest k to try.
 
-        Raises
-        ------
-        InfeasibleBudgetError
-            If none meets the budget.
+        Raises InfeasibleBudgetError if none meets the budget.
         """
         budget = Budget.of(budget)
         tried = sampled or (*(2**i for i in range(dimension.bit_length()) if 2**i < dimension), dimension)

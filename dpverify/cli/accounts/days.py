@@ -63,10 +63,7 @@ def account_days(
 def account_together(runs: Sequence[TypedRun]) -> None:
     """Account runs of different protocols, and print what they give together.
 
-    Parameters
-    ----------
-    runs : sequence of TypedRun
-        Behind one of them stand --delta or --epsilon.
+    - runs: Behind one of them stand --delta or --epsilon.
     """
     from dpverify.planning.schedules.schedule import Day
 

@@ -47,23 +47,13 @@ def print_meant(
 ) -> None:
     """Print an account, and what it means if that is asked for.
 
-    Parameters
-    ----------
-    result : AccountResult
-        The account.
-    meant : bool
-        Whether to print what it means, too: under `meaning` of the plain values.
-    trade_off : Path or None
-        Where to draw it.
-    values : dict, optional
-        The plain values of the account, by default its own.
-    table : rich renderable, optional
-        Its table, by default its own.
+    - result: The account.
+    - meant: Whether to print what it means, too: under `meaning` of the plain values.
+    - trade_off: Where to draw it.
+    - values: The plain values of the account, by default its own.
+    - table: Its table, by default its own.
 
-    Raises
-    ------
-    typer.Exit
-        With status 2, if the figure cannot be written.
+    Raises typer.Exit: With status 2, if the figure cannot be written.
     """
     if not meant and trade_off is None:
         print_result(result if values is None else values, table)

@@ -19,18 +19,10 @@ AND = "--and"
 class TypedRun:
     """What was typed behind `dpverify account`, for one protocol.
 
-    Parameters
-    ----------
-    protocol : object
-        The protocol.
-    instances : int
-        How many runs.
-    delta, epsilon : str or None
-        Where it is to be accounted, if that was typed here.
-    adversary : ThreatModel or None
-        Whose view, if that can be typed for this protocol.
-    honest : str or None
-        How many of its users follow the protocol, if that was typed here.
+    - instances: How many runs.
+    - delta, epsilon: Where it is to be accounted, if that was typed here.
+    - adversary: Whose view, if that can be typed for this protocol.
+    - honest: How many of its users follow the protocol, if that was typed here.
     """
 
     protocol: Any
@@ -52,10 +44,7 @@ _taken: list[TypedRun] | None = None
 def taken(run: TypedRun, **others: object) -> bool:
     """Take a run instead of accounting it, if it is wanted as a value; and return whether it was.
 
-    Raises
-    ------
-    ValueError
-        If another option was typed that only an account of its own has.
+    Raises ValueError if another option was typed that only an account of its own has.
     """
     if _taken is None:
         return False
@@ -79,17 +68,10 @@ def _taking() -> Iterator[list[TypedRun]]:
 def typed_runs(words: Sequence[str], run: Callable[[list[str]], int]) -> list[TypedRun]:
     """Return the runs that words describe, `--and` between them.
 
-    Parameters
-    ----------
-    words : sequence of str
-        What would be typed behind `dpverify account`.
-    run : callable
-        Runs a command, given all its words.
+    - words: What would be typed behind `dpverify account`.
+    - run: Runs a command, given all its words.
 
-    Raises
-    ------
-    ValueError
-        If what stands on a side of `--and` describes no run.
+    Raises ValueError if what stands on a side of `--and` describes no run.
     """
     parts: list[list[str]] = [[]]
     for word in words:

@@ -22,12 +22,8 @@ Ledger = Annotated[Path, typer.Argument(help="The ledger's file.")]
 def register(app: typer.Typer, run: Callable[[list[str]], int]) -> None:
     """Add the commands to the application.
 
-    Parameters
-    ----------
-    app : typer.Typer
-        The application.
-    run : callable
-        Runs a command, given all its words: what is spent is typed as behind `dpverify account`.
+    - app: The application.
+    - run: Runs a command, given all its words: what is spent is typed as behind `dpverify account`.
     """
 
     def spend(

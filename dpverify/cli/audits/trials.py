@@ -75,10 +75,7 @@ Plot = Annotated[Path | None, typer.Option(help="Write a figure to this .png, .s
 def claimed(epsilon: str | None, delta: str | None) -> Budget | None:
     """Return the claim of two options, None if neither is given.
 
-    Raises
-    ------
-    ValueError
-        If only one is.
+    Raises ValueError if only one is.
     """
     from dpverify.guarantee import Budget
 
@@ -99,10 +96,7 @@ def claimed_any(
 ) -> Budget | CurveClaim | None:
     """Return the claim of the options for any kind of it, None if none is given.
 
-    Raises
-    ------
-    ValueError
-        If several are, or the order or the file is not as it must be.
+    Raises ValueError if several are, or the order or the file is not as it must be.
     """
     budget = claimed(epsilon, delta)
     if sum(given is not None for given in (budget, mu, rho, renyi, curve)) > 1:
@@ -140,12 +134,8 @@ def _points_in(path: Path) -> list[tuple[float, float]]:
 def carried_out(audited: Callable[..., AuditReport], resume: Path | None, plot: Path | None, verbose: bool) -> None:
     """Run an audit, print its report and exit with its verdict.
 
-    Parameters
-    ----------
-    audited : callable
-        Takes `progress`, and the `checkpoint` that `resume` is.
-    resume, plot, verbose
-        The options.
+    - audited: Takes `progress`, and the `checkpoint` that `resume` is.
+    - resume, plot, verbose: The options.
     """
     from dpverify.report.audits import audit_figure, audit_table
     from dpverify.report.plots import check_path

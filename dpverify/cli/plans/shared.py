@@ -126,12 +126,8 @@ def given(**options: Any) -> dict[str, bool]:
 def check_kernel(kernel: str | None, *, alone: dict[str, bool], chosen: dict[str, bool]) -> bool:
     """Return whether there is a kernel, once the options are found to fit to that.
 
-    Parameters
-    ----------
-    kernel : str or None
-        As given.
-    alone, chosen : dict of str to bool
-        Which options are there, of those that only a kernel has, and of those that it chooses.
+    - kernel: As given.
+    - alone, chosen: Which options are there, of those that only a kernel has, and of those that it chooses.
     """
     for name in (name for name in (alone if kernel is None else chosen) if (chosen | alone)[name]):
         raise ValueError(

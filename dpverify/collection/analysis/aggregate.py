@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
+from dpverify.collection.analysis.strings import bit_counts, candidate_rows, strange_strings
 from dpverify.collection.analysis.sums import Sums
-from dpverify.collection.analysis.vectors import coordinate_interval, strange_coordinates
+from dpverify.collection.analysis.vectors import VECTORS, of_vectors, strange_vectors
 from dpverify.collection.batches import per_user
 from dpverify.collection.client import cell
 from dpverify.collection.densities.estimate import Densities, densities
@@ -29,11 +30,13 @@ from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum.negative_binomial import Estimate as Reading
 from protocols.histogram import BucketSums
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.rappor.bloom import check_texts
+from protocols.rappor.response import Rappor
 from protocols.validation import check_real
-from protocols.vector_sum import VectorSum
 
 _BY_BUCKET = (BucketSums, LabelRandomizedResponse)
 """Of these each message, or report, is of one bucket."""
+_OTHERWISE = (*VECTORS, Rappor)  # of these counts are no sums of bits
 
 __all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
 
@@ -47,15 +50,15 @@ class Estimate(Plain):
     query : str
         Its name.
     of : str
-        "bits", "levels", "buckets" (labels, too), "strings", "vector" or "density".
+        "bits", "levels", "buckets" (labels, too), "strings", "vector", "density" or "rappor".
     instance, bucket : int or None
         Of which run, and of which bucket, cell or coordinate; None of a mean over all levels. Of a density the class,
         and which of the points.
     value : float
         Unbiased: a number of users, a mean of levels, the sum of a coordinate, or a density.
     low, high : float
-        The ends of the interval, in [0, users], from the lowest level to the highest, or in [0, 1]. Low is above high
-        where the batch contradicts every sum.
+        The ends of the interval, in [0, users], from the lowest level to the highest, or in [0, 1]; of a vector of norm
+        1 in [-users, users]. Low is above high where the batch contradicts every sum.
     strings : tuple of str
         The candidates that are counted in this cell, together with all other strings of it.
     """
@@ -179,8 +182,10 @@ class _Counted:
 
     @property
     def of(self) -> str:
-        if isinstance(self.asked.protocol, VectorSum):
+        if isinstance(self.asked.protocol, VECTORS):
             return "vector"
+        if isinstance(self.asked.protocol, Rappor):
+            return "rappor"
         return "buckets" if isinstance(self.asked.protocol, _BY_BUCKET) else self.asked.asks
 
     def law(self, sums: int = 1) -> SumLaw:
@@ -209,9 +214,8 @@ def aggregate(
     plan : Manifest
         Whose queries were asked.
     sums : Sums
-        All that came in for the queries that are told: those of bits, levels, buckets, strings, densities, vector sums
-        and labels. Of each query one batch, for in two the same users may have answered; of sums without files it is
-        taken to be so.
+        All that came in for the queries that are told. Of each query one batch, for in two the same users may have
+        answered; of sums without files it is taken to be so.
     confidence : float
         In (0, 1): of each interval, whatever users hold, if all of them follow the protocols.
     level : float
@@ -220,7 +224,8 @@ def aggregate(
         Where all queries are spent before anything else is done, unless the same sums of the same batches were paid for
         before. Sums without files are always paid for: another day may have counted the same.
     candidates : sequence of str
-        Strings to be named beside the cells in which they are counted.
+        Strings to be named beside the cells in which they are counted; of RAPPOR all that users hold, each of which has
+        an interval, together with the confidence. Then a batch has one report of each user.
     points : dict of str to array_like, shape (points, dimension), optional
         By query, where to estimate a density: public points, chosen without looking at the waves.
 
@@ -247,7 +252,7 @@ def aggregate(
     strange = (points or {}).keys() - {each.asked.name for each in found if each.asked.points is not None}
     if strange:
         raise ValueError(f"points={sorted(strange)} must be of densities that sums have.")
-    named = _named(found, candidates)
+    named, texts = _named(found, candidates), list(dict.fromkeys(check_texts("candidates", candidates)))
     spent = None if ledger is None else _paid(ledger, found, sums)
     charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
     tests = sum(each.counts.size + len(each.counts) for each in found)
@@ -257,9 +262,10 @@ def aggregate(
             made, name = _densities(each, charged), each.asked.name
             rows, known = rows + _at(made, name, confidence, (points or {}).get(name)), {**known, name: made}
         else:
-            rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0)
-        alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, _kept(level / tests, charged, each) / 2)]
-    rows = [replace(row, strings=tuple(named.get((row.query, row.bucket), ()))) for row in rows]
+            rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0, texts)
+        side = _kept(level / tests, charged, each) / 2.0
+        alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, side, texts)]
+    rows = [replace(row, strings=tuple(named.get((row.query, row.bucket), row.strings))) for row in rows]
     users = {each.asked.name: each.users for each in found}
     return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent, known)
 
@@ -292,15 +298,15 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         raise ValueError(f"sums of {asked.name} must be of one batch, and are of {len(batches)}: {', '.join(batches)}.")
     if (users != users[0]).any():
         raise ValueError(f"sums of {asked.name} must be of all its instances, by the same users.")
-    if not isinstance(asked.protocol, VectorSum):
+    if not isinstance(asked.protocol, _OTHERWISE):
         sum_law(_bitsum(asked), 1)  # a TypeError where there is none
     needed = randomizers(asked.protocol, asked.honest, adversary)
     if users[0] < needed:
         raise ValueError(f"users={users[0]} of {asked.name} must be at least the {needed} that the guarantee is for.")
     least, most = per_user(query)
     messages = counts.sum(axis=1)
-    strange = bool(((messages < least * users) | (messages > most * users)).any())
-    if not isinstance(asked.protocol, (*_BY_BUCKET, VectorSum)):
+    strange = query["kind"] != "bloom" and bool(((messages < least * users) | (messages > most * users)).any())
+    if not isinstance(asked.protocol, (*_BY_BUCKET, *_OTHERWISE)):
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
         counts = users[0] - counts
@@ -346,14 +352,13 @@ def _named(found: list[_Counted], candidates: Sequence[str]) -> dict[tuple[str, 
     return cells
 
 
-def _estimates(each: _Counted, side: float) -> list[Estimate]:
+def _estimates(each: _Counted, side: float, texts: list[str]) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
+    if each.of == "rappor":
+        told = candidate_rows(bit_counts(asked.protocol, each.counts[0]), texts, side)
+        return [Estimate(name, each.of, None, at, *row) for at, row in enumerate(told)]
     if each.of == "vector":
-        return [
-            Estimate(name, each.of, run, at, *coordinate_interval(asked.protocol, row, each.users, side))
-            for run, rows in enumerate(_by_coordinate(each))
-            for at, row in enumerate(rows)
-        ]
+        return [Estimate(name, each.of, *row) for row in of_vectors(asked, each.counts, each.users, side)]
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
         value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))
@@ -366,12 +371,7 @@ def _estimates(each: _Counted, side: float) -> list[Estimate]:
     return rows
 
 
-def _by_coordinate(each: _Counted) -> NDArray[np.int64]:
-    protocol = each.asked.protocol
-    return each.counts.reshape(len(each.counts), protocol.dimension, protocol.levels + 1)
-
-
-def _alarms(each: _Counted, side: float) -> list[str]:
+def _alarms(each: _Counted, side: float, texts: list[str]) -> list[str]:
     """Return what has at each side of each count, and of all of a run together, at most a probability of `side`."""
     found, protocol = list[str](), each.asked.protocol
     if each.users > getattr(protocol, "users", each.users):
@@ -379,9 +379,9 @@ def _alarms(each: _Counted, side: float) -> list[str]:
     if each.strange:
         found.append(f"{each.users:,} users cannot have sent so many messages, or so few.")
     if each.of == "vector":
-        return found + [
-            said for rows in _by_coordinate(each) for said in strange_coordinates(protocol, rows, each.users, side)
-        ]
+        return found + strange_vectors(each.asked, each.counts, each.users, side)
+    if each.of == "rappor":
+        return found + strange_strings(bit_counts(protocol, each.counts[0]), texts, side)
     low, high = Tails(each.law(), side).possible
     outside = each.counts[(each.counts < low) | (each.counts > high)]
     if outside.size:

@@ -38,7 +38,7 @@ class Sums:
     users : dict of str to ndarray of int64, shape (instances,)
         By query: how many users' messages are counted in each instance.
     counts : dict of str to ndarray of int64, shape (instances, symbols)
-        By query.
+        By query; of RAPPOR, of each cohort its reports, and then the ones of each bit.
     files : frozenset of (str, str, int)
         The files of batches that were counted: batch, query and instance.
     """
@@ -154,7 +154,6 @@ class Reader:
         """Return the sums of a batch's file; `BatchError` if it is none of this manifest."""
         batch = self._batches.read(Path(path))
         name = batch.query["name"]
-        self.symbols(name)
         shape = (instances(batch.query), _cells(batch.query))
         users, counts = np.zeros(shape[0], dtype=np.int64), np.zeros(shape, dtype=np.int64)
         users[batch.instance], counts[batch.instance] = batch.users, _counted(batch)
@@ -232,7 +231,7 @@ class Reader:
                 raise ValueError
             users, counts = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.int64]]()
             for name, each in content["queries"].items():
-                shape = (self.queries[name]["instances"], len(self.symbols(name)))
+                shape = (instances(self.queries[name]), _cells(self.queries[name]))
                 users[name], counts[name] = (np.array(each[key]) for key in ("users", "counts"))
                 if not counts[name].dtype == users[name].dtype == np.int64:
                     raise ValueError
@@ -251,7 +250,9 @@ def _within(folder: Path) -> list[Path]:
 
 
 def _cells(query: Mapping[str, Any]) -> int:
-    """Return how many different messages there are."""
+    """Return how many different messages there are; of reports of strings a cohort's, and the ones of its bits."""
+    if query["kind"] == "bloom":
+        return int(query["cohorts"] * (1 + query["bits"]))
     return int(np.prod([most + 1 for most in message_fields(query)], dtype=np.int64))
 
 
@@ -264,6 +265,11 @@ def _counted(batch: Batch) -> NDArray[np.int64]:
         ones = sum(int(_ONES @ np.bincount(piece, minlength=256)) for piece in batch.packed())
         return np.array([batch.messages - ones, ones])
     found = np.zeros(cells, dtype=np.int64)
+    if batch.query["kind"] == "bloom":
+        for fields in batch.fields():
+            cohorts, fields[:, 0] = fields[:, 0].copy(), 1
+            np.add.at(found.reshape(-1, fields.shape[1]), cohorts, fields)
+        return found
     sizes = [most + 1 for most in message_fields(batch.query)]
     for fields in batch.fields():
         found += np.bincount(np.ravel_multi_index(tuple(fields.T), sizes), minlength=cells)

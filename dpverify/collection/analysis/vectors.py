@@ -11,21 +11,52 @@ inequality then bounds both tails.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.collection.analysis.intervals import between
+from dpverify.collection.query import Asked
+from dpverify.collection.rotations.means import mean_rows, strange_counts
 from dpverify.laws.messages import TAIL
 from dpverify.laws.noise import binomial
+from protocols.sums.vectors import UnaryVectorSum
 from protocols.vector_sum import VectorSum
 
-__all__ = ["coordinate_interval", "strange_coordinates"]
+__all__ = ["VECTORS", "coordinate_interval", "of_vectors", "strange_coordinates", "strange_vectors"]
+
+VECTORS = (VectorSum, UnaryVectorSum)
 
 _TRIED = np.geomspace(0.25, 64.0, 193)
 """Tilts, as multiples of the one that is best for the largest variance: smaller variances want larger ones."""
 _STEPS = 60
 _ROUNDED = 1e-14
+
+
+def of_vectors(
+    asked: Asked, counts: NDArray[np.int64], users: int, side: float
+) -> Iterator[tuple[int, int, float, float, float]]:
+    """Yield run, coordinate, estimate and both ends of all coordinates: of counts of shape (runs, messages)."""
+    if asked.turned is not None:
+        for at, row in enumerate(mean_rows(asked.turned, counts[0], users, side)):
+            yield 0, at, *row
+        return
+    for run, rows in enumerate(_by_coordinate(asked.protocol, counts)):
+        for at, row in enumerate(rows):
+            yield run, at, *coordinate_interval(asked.protocol, row, users, side)
+
+
+def strange_vectors(asked: Asked, counts: NDArray[np.int64], users: int, side: float) -> list[str]:
+    """Return a sentence for what has, at each side of each count, at most a probability of `side`."""
+    if asked.turned is not None:
+        return strange_counts(asked.turned, counts[0], users, side)
+    runs = _by_coordinate(asked.protocol, counts)
+    return [said for rows in runs for said in strange_coordinates(asked.protocol, rows, users, side)]
+
+
+def _by_coordinate(protocol: VectorSum, counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    return counts.reshape(len(counts), protocol.dimension, protocol.levels + 1)
 
 
 def coordinate_interval(

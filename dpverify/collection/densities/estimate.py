@@ -21,7 +21,7 @@ from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.kde import KernelDensity
 from protocols.validation import check_real
 
-__all__ = ["Densities", "densities"]
+__all__ = ["Densities", "densities", "reach"]
 
 Array = NDArray[np.float64]
 _TRIED = np.geomspace(0.5, 2.0, 33)
@@ -91,10 +91,10 @@ class Densities:
             return np.zeros_like(values := self(points)), np.ones_like(values)
         values, log = self(points), math.log(4.0 / miss)
         g = SCALE / math.sqrt(2.0) * self.signs.cosines().g(self.signs.points(points))[:, :, 0]
-        sums = np.array([_reach(log, self._grows, 2.0 / self.users / self.signs.features * np.abs(at)) for at in g])
-        waves = _reach(log, _waves_grow, np.full(self.signs.features, 1.0 / self.signs.features))
-        reach = (sums + waves)[:, np.newaxis] * (1.0 + _ROUNDED) + self.signs.bias
-        return np.maximum(values - reach, 0.0), np.minimum(values + reach, 1.0)
+        sums = np.array([reach(log, self._grows, 2.0 / self.users / self.signs.features * np.abs(at)) for at in g])
+        waves = reach(log, _waves_grow, np.full(self.signs.features, 1.0 / self.signs.features))
+        wide = (sums + waves)[:, np.newaxis] * (1.0 + _ROUNDED) + self.signs.bias
+        return np.maximum(values - wide, 0.0), np.minimum(values + wide, 1.0)
 
     def _grows(self, s: Array) -> Array:
         """Return the logarithm of E e^(+-s Z), the larger one, of the error Z of one sum's estimate."""
@@ -123,7 +123,7 @@ def _waves_grow(s: Array) -> Array:
     return np.asarray(SECOND_MOMENT / furthest**2 * (np.expm1(furthest * s) - furthest * s))
 
 
-def _reach(log: float, grows: Callable[[Array], Array], weights: Array) -> float:
+def reach(log: float, grows: Callable[[Array], Array], weights: Array) -> float:
     """Return how far a weighted sum of independent terms is from its mean but for a probability of 2 e^-log."""
     size = float(weights.max())
     unit = weights / size

@@ -69,8 +69,8 @@ class HeldPoints:
             found += [np.array([own.sum() - one, one, self.number.sum() - own.sum()]) for one in own @ bits]
         return found
 
-    def densities(self, users: int) -> list[float]:
-        """Return those of all classes at all points, a class after the other, among so many users."""
+    def exact(self, users: int) -> list[float]:
+        """Return the densities of all classes at all points, a class after the other, among so many users."""
         kernel = self.signs.cosines().family.kernel(self.points, self.points)
         each = [self.number * (self.labels == label) @ kernel / users for label in range(self.signs.classes)]
         return [float(density) for densities in each for density in densities]

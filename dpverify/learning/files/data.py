@@ -29,12 +29,8 @@ Chunk = tuple[Any, NDArray[Any] | None]
 class DataFile(ABC):
     """A file of points, and labels where they are asked for.
 
-    Parameters
-    ----------
-    path : Path
-        Where it is.
-    labels : str or None
-        Where its labels are: a name in the file, or a path; None for points alone.
+    - path: Where it is.
+    - labels: Where its labels are: a name in the file, or a path; None for points alone.
     """
 
     def __init__(self, path: Path, labels: str | None) -> None:
@@ -61,26 +57,16 @@ class DataFile(ABC):
 
         Where the coordinates have names, points are a data frame with these columns.
 
-        Raises
-        ------
-        ValueError
-            For points that are no real numbers.
+        Raises ValueError for points that are no real numbers.
         """
 
     def check_alike(self, what: str, dimension: int, names: tuple[str, ...] | None) -> None:
         """Check that points have as many coordinates as others, and the same names where both have any.
 
-        Parameters
-        ----------
-        what : str
-            What has the others.
-        dimension, names
-            Theirs.
+        - what: What has the others.
+        - dimension, names: Theirs.
 
-        Raises
-        ------
-        ValueError
-            If they are not alike.
+        Raises ValueError if they are not alike.
         """
         if self.dimension != dimension:
             raise ValueError(
@@ -326,19 +312,10 @@ def check_path(name: str, value: Any) -> Path:
 def open_data(path: str | Path, labels: str | None = None) -> DataFile:
     """Return a file of points, and labels, to be read in groups of rows.
 
-    Parameters
-    ----------
-    path : str or Path
-        An npy, npz or Parquet file.
-    labels : str, optional
-        The name of the labels' array or column; for npy the path of another such file. None for points alone.
+    - path: An npy, npz or Parquet file.
+    - labels: The name of the labels' array or column; for npy the path of another such file. None for points alone.
 
-    Raises
-    ------
-    ValueError
-        If it is none of these, or lacks what is asked for.
-    OSError
-        If it cannot be opened.
+    Raises ValueError if it is none of these, or lacks what is asked for. Raises OSError if it cannot be opened.
     """
     where = check_path("path", path)
     if labels is not None and not isinstance(labels, (str, Path)):
@@ -353,17 +330,10 @@ def open_data(path: str | Path, labels: str | None = None) -> DataFile:
 def read_chunks(path: str | Path, labels: str | None = None, *, rows: int = _ROWS) -> Iterator[Any]:
     """Yield the rows of a file in groups, for `PrivateDensityClassifier.fit_chunks` and `PrivateDensity.fit_chunks`.
 
-    Parameters
-    ----------
-    path, labels
-        As for `open_data`.
-    rows : int
-        At a time, at least 1.
+    - path, labels: As for `open_data`.
+    - rows: At a time, at least 1.
 
-    Yields
-    ------
-    (X, y), or X if no labels are asked for
-        Arrays of shapes (some, d) and (some,).
+    Yields: Arrays of shapes (some, d) and (some,).
     """
     file = open_data(path, labels)
     for points, found in file.chunks(check_integer("rows", rows, low=1)):

@@ -54,17 +54,10 @@ _HOSTILE = (
 def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
     """Write a fitted classifier.
 
-    Parameters
-    ----------
-    classifier : PrivateDensityClassifier
-        Fitted.
-    path : str or Path
-        An npz file.
+    - classifier: Fitted.
+    - path: An npz file.
 
-    Raises
-    ------
-    OSError
-        If it cannot be written.
+    Raises OSError if it cannot be written.
     """
     if not isinstance(classifier, PrivateDensityClassifier):
         raise TypeError(f"classifier={classifier!r} must be a PrivateDensityClassifier.")
@@ -100,20 +93,12 @@ def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
 def load_model(path: str | Path, *, proved: bool = True) -> PrivateDensityClassifier:
     """Return the classifier of a file, fitted; nothing in the file is executed.
 
-    Parameters
-    ----------
-    path : str or Path
-        As `save_model` wrote it.
-    proved : bool
-        Whether to prove, in about a second for each size of a class, that its parameters keep what it guarantees; else
-        a note says that this is the file's word.
+    - path: As `save_model` wrote it.
+    - proved: Whether to prove, in about a second for each size of a class, that its parameters keep what it guarantees;
+      else a note says that this is the file's word.
 
-    Raises
-    ------
-    ValueError
-        If it is no such file, or its parameters do not keep the budget that it states.
-    OSError
-        If it cannot be read.
+    Raises ValueError if it is no such file, or its parameters do not keep the budget that it states. Raises OSError if
+    it cannot be read.
     """
     check_path("path", path)
     content = io.BytesIO(Path(path).read_bytes())
@@ -190,10 +175,7 @@ def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> P
 def _prove(planner: Planner, bitsums: PlannedBitsums) -> None:
     """Refuse parameters of a class that do not keep the budget.
 
-    Raises
-    ------
-    ValueError
-        If some do not.
+    Raises ValueError if some do not.
     """
     for users, bitsum in bitsums.by_users.items():
         if claims_of(bitsum).name != planner.bitsum or bitsum.users != users:

@@ -23,21 +23,12 @@ def is_lazy(value: Any) -> bool:
 def merged_partitions(estimator: Any, X: Any, y: Any = None) -> PartialSums:
     """Return the sums of all partitions, added up on the workers.
 
-    Parameters
-    ----------
-    estimator : PrivateDensityClassifier or PrivateDensity
-        It is copied to the workers with its parameters.
-    X : dask.array.Array or dask.dataframe.DataFrame
-        The points; an array's columns may be in several chunks.
-    y : dask.array.Array, dask.dataframe.Series or None
-        The labels, in the same partitions.
+    - estimator: It is copied to the workers with its parameters.
+    - X: The points; an array's columns may be in several chunks.
+    - y: The labels, in the same partitions.
 
-    Raises
-    ------
-    TypeError
-        If only one of both is of Dask, or the random state is a generator, which workers cannot share.
-    ValueError
-        If they are partitioned differently.
+    Raises TypeError if only one of both is of Dask, or the random state is a generator, which workers cannot share.
+    Raises ValueError if they are partitioned differently.
     """
     from dask.delayed import delayed
 

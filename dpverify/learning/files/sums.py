@@ -28,29 +28,16 @@ __all__ = ["PartialSums", "is_empty", "pairs_of"]
 class PartialSums:
     """The counted bits of some users, by the labels that they report.
 
-    Parameters
-    ----------
-    public : PublicFeatures
-        What their features are.
-    scale : PublicScale
-        What each has done to her point.
-    classes : ndarray, shape (classes,)
-        The public labels, sorted; empty for a density, which has none.
-    label_epsilon : float
-        Of the labels' randomized response in nats; infinite for labels in the clear.
-    counts : tuple of BitCounts
-        One for each class, or a single one.
-    parts : frozenset of int
-        Which parts of the users these are, at least one; see `PrivateDensityClassifier.partial_sums`.
-    seeded : bool
-        Whether their randomness came from a seed or a generator that was given, and may be known.
-    names : tuple of str or None
-        The columns' names, of a table.
+    - public: What their features are.
+    - scale: What each has done to her point.
+    - classes (ndarray, shape (classes,)): The public labels, sorted; empty for a density, which has none.
+    - label_epsilon: Of the labels' randomized response in nats; infinite for labels in the clear.
+    - counts: One for each class, or a single one.
+    - parts: Which parts of the users these are, at least one; see `PrivateDensityClassifier.partial_sums`.
+    - seeded: Whether their randomness came from a seed or a generator that was given, and may be known.
+    - names: The columns' names, of a table.
 
-    Raises
-    ------
-    ValueError
-        If they are of no part.
+    Raises ValueError if they are of no part.
     """
 
     public: PublicFeatures
@@ -78,10 +65,7 @@ class PartialSums:
     def __add__(self, other: PartialSums) -> PartialSums:
         """Return the sums of both groups of users.
 
-        Raises
-        ------
-        ValueError
-            If they were counted with other features, scales, classes or columns, or if a part is in both.
+        Raises ValueError if they were counted with other features, scales, classes or columns, or if a part is in both.
         """
         if not isinstance(other, PartialSums):
             raise TypeError(f"partial sums must be added to PartialSums, not to a {type(other).__name__}.")
@@ -115,10 +99,7 @@ def is_empty(*parts: Any) -> bool:
 def pairs_of(chunks: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
     """Yield groups of users after checking that each is a pair of points and labels, which no array of two rows is.
 
-    Raises
-    ------
-    TypeError
-        If one is not.
+    Raises TypeError if one is not.
     """
     for number, chunk in enumerate(check_groups("chunks", chunks, "pairs (X, y) of points and labels")):
         if not isinstance(chunk, (tuple, list)) or len(chunk) != 2:

@@ -48,33 +48,17 @@ def contour_certificate(
 ) -> dict[str, Any]:
     """Return a certificate of about the least epsilon that a sum along a contour can show.
 
-    Parameters
-    ----------
-    protocol : object
-        Shuffled randomized response, negative binomial or Poisson noise; its parameters are certified as they print.
-    delta : int, float, str, Decimal or Fraction
-        In (0, 1). A decimal is certified as it is, another number as its float prints.
-    squared_change : int, float, str, Decimal or Fraction
-        At most what the squares of the changes of her bits' probabilities add up to.
-    instances : int
-        How many runs, at least 1.
-    honest : int, optional
-        How many of the users follow the protocol; all when omitted.
+    - protocol: Shuffled randomized response, negative binomial or Poisson noise; its parameters are certified as they
+      print.
+    - delta: In (0, 1). A decimal is certified as it is, another number as its float prints.
+    - squared_change: At most what the squares of the changes of her bits' probabilities add up to.
+    - instances: How many runs, at least 1.
+    - honest: How many of the users follow the protocol; all when omitted.
 
-    Returns
-    -------
-    dict
-        What `dpverify check` reads, as JSON: plain integers, strings and lists.
+    Returns: What `dpverify check` reads, as JSON: plain integers, strings and lists. Raises TypeError or ValueError for
+    a protocol that has no such certificate, or an argument out of its range. Raises CapacityError if it would take more
+    than the checker does, or delta is less than what no epsilon covers.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a protocol that has no such certificate, or an argument out of its range.
-    CapacityError
-        If it would take more than the checker does, or delta is less than what no epsilon covers.
-
-    Notes
-    -----
     Its rules are proved in docs/contour_certificates.md.
     """
     typed, share = certificate.typed_delta(delta)

@@ -23,14 +23,9 @@ __all__ = ["DensityGrid", "NoDensity", "plan_densities"]
 class NoDensity:
     """A budget that no density estimator meets.
 
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the whole.
-    users : int
-        n.
-    error : str
-        Why.
+    - budget: The budget of the whole.
+    - users: n.
+    - error: Why.
     """
 
     budget: Budget
@@ -42,16 +37,10 @@ class NoDensity:
 class DensityGrid(Drawn):
     """What several budgets buy for a kernel, for several numbers of users.
 
-    Parameters
-    ----------
-    kernel : str
-        As for `plan_density`.
-    dimension : int
-        d.
-    bandwidth : float or None
-        In the units of the points; None for the inner product.
-    entries : tuple of DensityPlan or NoDensity
-        One for each budget and number of users; the latter changes first.
+    - kernel: As for `plan_density`.
+    - dimension: d.
+    - bandwidth: In the units of the points; None for the inner product.
+    - entries: One for each budget and number of users; the latter changes first.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.densities:densities_table"
@@ -106,28 +95,14 @@ def plan_densities(
 
     Each entry is what `dpverify.planning.kernels.density.plan_density` returns for it alone.
 
-    Parameters
-    ----------
-    kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest, every_rung
-        As there, the same for all.
-    budgets : iterable of Budget or (epsilon, delta)
-        The budgets of the whole, epsilon in nats.
-    users : iterable of int
-        n, at least 1.
-    progress : callable, optional
-        `progress(done, total)` in plans, after every plan.
+    - kernel, dimension, bandwidth, bitsums, max_messages_per_user, honest, every_rung: As there, the same for all.
+    - budgets: The budgets of the whole, epsilon in nats.
+    - users: n, at least 1.
+    - progress: `progress(done, total)` in plans, after every plan.
 
-    Returns
-    -------
-    DensityGrid
+    Raises TypeError or ValueError for an argument out of range. A budget that nothing meets is an entry instead, with
+    the reason.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range. A budget that nothing meets is an entry instead, with the reason.
-
-    Examples
-    --------
     >>> found = plan_densities("inner-product", 16, [("1", "1e-6"), ("2", "1e-6")], users=[2000])
     >>> one, two = found.plans
     >>> one.best.rmse > two.best.rmse  # more epsilon, less error

@@ -32,20 +32,13 @@ __all__ = ["DensityPlan", "DensityRow", "DensitySetting", "plan_density", "rmse_
 class DensityRow(Plain):
     """One density estimator that meets the budget.
 
-    Parameters
-    ----------
-    family : LSQFamily
-        The features' family.
-    pairs : int
-        I, how many pairs of features are drawn.
-    bits : int
-        I Q, the bits of one user.
-    squared_change : float
-        T^2, with the features of public seed 0. The plan's `change` says whether these are in a ball of that square.
-    bitsum : PlanRow
-        The bitsum for all bits together.
-    rmse : float
-        The root mean squared error of a density: see `rmse_at_one_point`.
+    - family: The features' family.
+    - pairs: I, how many pairs of features are drawn.
+    - bits: I Q, the bits of one user.
+    - squared_change: T^2, with the features of public seed 0. The plan's `change` says whether these are in a ball of
+      that square.
+    - bitsum: The bitsum for all bits together.
+    - rmse: The root mean squared error of a density: see `rmse_at_one_point`.
     """
 
     measure: ClassVar[str] = "rmse"
@@ -78,22 +71,13 @@ class DensityRow(Plain):
 class DensityPlan(Fronted, Drawn):
     """What one budget buys for a kernel.
 
-    Parameters
-    ----------
-    kernel : str
-        As for `plan_density`.
-    dimension, users : int
-        d and n.
-    bandwidth : float or None
-        In the units of the points; None for the inner product.
-    budget : Budget
-        The budget of the whole.
-    rows : tuple of DensityRow
-        By messages, the fewest first.
-    failures : tuple of str
-        Why bitsums have no plan, in one sentence each.
-    honest : int or None
-        For how many users who follow the protocol the budget is kept; None for all of them.
+    - kernel: As for `plan_density`.
+    - dimension, users: d and n.
+    - bandwidth: In the units of the points; None for the inner product.
+    - budget: The budget of the whole.
+    - rows: By messages, the fewest first.
+    - failures: Why bitsums have no plan, in one sentence each.
+    - honest: For how many users who follow the protocol the budget is kept; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.densities:density_table"
@@ -209,45 +193,24 @@ def plan_density(
 ) -> DensityPlan:
     """Find density estimators of least error within a budget, for every number of messages.
 
-    Parameters
-    ----------
-    kernel : {"inner-product", "gaussian", "laplacian", "exponential"}
-        The kernel; points are in the unit ball for the first and the last.
-    dimension : int
-        d, at least 1.
-    budget : Budget or (epsilon, delta)
-        The budget of the whole, for replacing one point; delta must be positive.
-    users : int
-        n, public.
-    bandwidth : float
-        In the units of the points, in [1e-100, 1e100]; 1, as it has none, for the inner product.
-    bitsums : iterable of str
-        The bitsums that are tried. Where T^2 is large they differ little in error, and randomized
-        response sends the fewest messages.
-    max_messages_per_user : float, optional
-        The expected messages of one user over all bits, at most.
-    honest : number, optional
-        The budget is kept if at least so many of the users, or below 1 such a share, follow the protocol, as in
-        `planning.plan.plan`; all of them when omitted. The error is that of all users' noise.
-    every_rung : bool
-        Whether every bitsum is planned for all numbers of bits; otherwise each has one row, for the number that is
-        recommended under normal noise, or the next lower one that it has a plan for.
-    progress : callable, optional
-        `progress(done, total)` in plans, after every plan.
+    - kernel ({"inner-product", "gaussian", "laplacian", "exponential"}): The kernel; points are in the unit ball for
+      the first and the last.
+    - dimension: d, at least 1.
+    - budget: The budget of the whole, for replacing one point; delta must be positive.
+    - users: n, public.
+    - bandwidth: In the units of the points, in [1e-100, 1e100]; 1, as it has none, for the inner product.
+    - bitsums: The bitsums that are tried. Where T^2 is large they differ little in error, and randomized response sends
+      the fewest messages.
+    - max_messages_per_user: The expected messages of one user over all bits, at most.
+    - honest: The budget is kept if at least so many of the users, or below 1 such a share, follow the protocol, as in
+      `planning.plan.plan`; all of them when omitted. The error is that of all users' noise.
+    - every_rung: Whether every bitsum is planned for all numbers of bits; otherwise each has one row, for the number
+      that is recommended under normal noise, or the next lower one that it has a plan for.
+    - progress: `progress(done, total)` in plans, after every plan.
 
-    Returns
-    -------
-    DensityPlan
+    Raises InfeasibleBudgetError if no bitsum meets the budget on any rung, or none with so few messages. Raises
+    TypeError or ValueError if an argument is out of range.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If no bitsum meets the budget on any rung, or none with so few messages.
-    TypeError, ValueError
-        If an argument is out of range.
-
-    Examples
-    --------
     >>> found = plan_density("inner-product", 64, ("1", "1e-6"), users=2000)
     >>> best = found.best
     >>> best.bits, best.bitsum.bitsum

@@ -18,30 +18,18 @@ __all__ = ["LeastDensities"]
 class LeastDensities(Fronted, Drawn):
     """The least users or epsilon for an error of a density.
 
-    Parameters
-    ----------
-    asked : {"users", "epsilon"}
-        What is as little as possible.
-    kernel : str
-        As for `plan_density`.
-    dimension : int
-        d.
-    bandwidth : float or None
-        In the units of the points; None for the inner product.
-    epsilon, delta : Fraction or None
-        The budget of the whole; epsilon is None where it is asked.
-    users : int or None
-        n; None where it is asked.
-    error : float
-        The largest root mean squared error of a density.
-    margin, confidence : float or None
-        What the error was worked out from, where it was: see `planning.kernels.least_density.error_for_margin`.
-    rows : tuple of Least
-        By messages, the fewest first.
-    failures : tuple of str
-        Why other numbers of bits or bitsums have no answer.
-    honest : Fraction or None
-        The users for whom alone the budget is kept, their number or below 1 their share; None for all of them.
+    - asked ({"users", "epsilon"}): What is as little as possible.
+    - kernel: As for `plan_density`.
+    - dimension: d.
+    - bandwidth: In the units of the points; None for the inner product.
+    - epsilon, delta: The budget of the whole; epsilon is None where it is asked.
+    - users: n; None where it is asked.
+    - error: The largest root mean squared error of a density.
+    - margin, confidence: What the error was worked out from, where it was: see
+      `planning.kernels.least_density.error_for_margin`.
+    - rows: By messages, the fewest first.
+    - failures: Why other numbers of bits or bitsums have no answer.
+    - honest: The users for whom alone the budget is kept, their number or below 1 their share; None for all of them.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.least:least_density_table"

@@ -39,26 +39,15 @@ _NEAR = 1e-3
 def error_for_margin(margin: float, confidence: float = 0.9) -> float:
     """Return which error of each density is small enough to tell two classes apart.
 
-    Parameters
-    ----------
-    margin : float
-        By how much two classes' densities differ at a point, in (0, 2].
-    confidence : float
-        The least probability that the estimates stand in the same order there, in (0, 1).
+    - margin: By how much two classes' densities differ at a point, in (0, 2].
+    - confidence: The least probability that the estimates stand in the same order there, in (0, 1).
 
-    Returns
-    -------
-    float
-        margin sqrt(1 - confidence) / 2, as a root mean squared error of each.
+    Returns: margin sqrt(1 - confidence) / 2, as a root mean squared error of each.
 
-    Notes
-    -----
     With an error of e each, the difference errs by 2 e at most (root mean squares of sums are at most sums of root mean
     squares, whether or not the errors depend on each other, as with shared features), and by Chebyshev's inequality by
     `margin` or more with probability (2 e / margin)^2 at most. Noise is nearly normal, so much less is often enough.
 
-    Examples
-    --------
     >>> error_for_margin(0.2, 0.75)
     0.05
     """

@@ -50,14 +50,9 @@ def has_bandwidth(kernel: str) -> bool:
 class Measured:
     """What a plan for all bits of drawn features needs.
 
-    Parameters
-    ----------
-    bits : int
-        I Q.
-    squared_change : float
-        T^2.
-    ball : bool
-        Whether the features are in a ball of that square, too.
+    - bits: I Q.
+    - squared_change: T^2.
+    - ball: Whether the features are in a ball of that square, too.
     """
 
     bits: int
@@ -69,14 +64,9 @@ class Measured:
 class Candidate:
     """Features that may be the best of their rung.
 
-    Parameters
-    ----------
-    family : LSQFamily
-        Their family.
-    pairs : int
-        I.
-    change : float
-        About T^2: that of maps that differ in their range alone is worked out from one of them.
+    - family: Their family.
+    - pairs: I.
+    - change: About T^2: that of maps that differ in their range alone is worked out from one of them.
     """
 
     family: LSQFamily
@@ -108,10 +98,7 @@ def features_of(
 ) -> tuple[LSQFamily, int]:
     """Return the features of a kernel that are taken unasked, and how many pairs are drawn for so many bits.
 
-    Raises
-    ------
-    ValueError
-        If there are no features of so many bits; the argument has a name for the message.
+    Raises ValueError if there are no features of so many bits; the argument has a name for the message.
     """
     family, pairs = kernels()[kernel].offered(dimension, bandwidth, bits)[0]
     if bits < family.Q or bits % family.Q:
@@ -122,12 +109,7 @@ def features_of(
 def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) -> str:
     """Return the kernel after checking it with what belongs to it.
 
-    Raises
-    ------
-    InfeasibleBudgetError
-        If delta is 0.
-    TypeError, ValueError
-        If an argument is out of range.
+    Raises InfeasibleBudgetError if delta is 0. Raises TypeError or ValueError if an argument is out of range.
     """
     kernel = check_choice("kernel", kernel, tuple(kernels()))
     check_integer("dimension", dimension, low=1)
@@ -142,22 +124,14 @@ def check_kernel(kernel: str, dimension: int, bandwidth: float, budget: Budget) 
 def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: float) -> float:
     """Return the root mean squared error of a density where all users hold one point: what needs no data.
 
-    Parameters
-    ----------
-    family : LSQFamily
-        The features.
-    pairs, users : int
-        I and n.
-    bitsum_rmse : float
-        That of one bitsum, in users.
+    - family: The features.
+    - pairs, users: I and n.
+    - bitsum_rmse: That of one bitsum, in users.
 
-    Returns
-    -------
-    float
-        Exact, over all randomness and, for maps, for the very map. For the inner product it is the larger one of two:
-        where the query is the point itself, and where it is orthogonal, a mean over 8 random points of norm 1, or of
-        the ball's radius. For kernels of a distance the point does not matter, and the query is the worst that the
-        family's twin knows.
+    Returns: Exact, over all randomness and, for maps, for the very map. For the inner product it is the larger one of
+    two: where the query is the point itself, and where it is orthogonal, a mean over 8 random points of norm 1, or of
+    the ball's radius. For kernels of a distance the point does not matter, and the query is the worst that the family's
+    twin knows.
     """
     claims = claims_of(family)
     noise = (2.0 * family.R * bitsum_rmse / users) ** 2
@@ -185,10 +159,7 @@ def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: fl
 def ladder(kernel: str, dimension: int, bandwidth: float) -> list[list[Candidate]]:
     """Return the features of every rung, the fewest bits first.
 
-    Parameters
-    ----------
-    kernel, dimension, bandwidth
-        As `check_kernel` accepts them.
+    - kernel, dimension, bandwidth: As `check_kernel` accepts them.
     """
     claims = kernels()[kernel]
     return [_rung(claims.offered(dimension, bandwidth, bits)) for bits in claims.rungs(dimension)]

@@ -44,18 +44,11 @@ class Attack(StrEnum):
 class Risk(Plain):
     """What the best attacker of one kind reaches.
 
-    Parameters
-    ----------
-    attack : Attack
-        What she wants.
-    at : Fraction or None
-        The rate of false positives, the prior, or the number of values.
-    blind : Fraction
-        What is reached without what the mechanism shows.
-    least, most : Fraction
-        Between which that is proved to lie.
-    guarantee : Guarantee
-        Whose adjacency and threat model they are.
+    - attack: What she wants.
+    - at: The rate of false positives, the prior, or the number of values.
+    - blind: What is reached without what the mechanism shows.
+    - least, most: Between which that is proved to lie.
+    - guarantee: Whose adjacency and threat model they are.
     """
 
     plain_as: ClassVar[str] = "attack at? blind value adjacency=guarantee.adjacency threat_model=guarantee.threat_model"
@@ -77,16 +70,10 @@ class Risk(Plain):
 class Meaning(Drawn):
     """What a privacy curve means for those whom it protects.
 
-    Parameters
-    ----------
-    name : str
-        Of what is accounted.
-    risks : tuple of Risk
-        One for each question.
-    trade_off : EnclosedTradeOff
-        The least false negatives at any rate of false positives.
-    guarantee : Guarantee
-        The (epsilon, delta) statement that was asked for, and the adjacency and the threat model.
+    - name: Of what is accounted.
+    - risks: One for each question.
+    - trade_off: The least false negatives at any rate of false positives.
+    - guarantee: The (epsilon, delta) statement that was asked for, and the adjacency and the threat model.
     """
 
     table_by: ClassVar[str] = "dpverify.report.risks:meaning_table"
@@ -107,10 +94,7 @@ class Meaning(Drawn):
     def false_negatives(self, rate: Number) -> Interval:
         """Return the least false negatives at another rate of false positives, as closely as is known.
 
-        Parameters
-        ----------
-        rate : number or decimal string
-            In [0, 1].
+        - rate (number or decimal string): In [0, 1].
         """
         lower, upper = self.trade_off(exact_number("rate", rate))
         return Interval.proved(enclosing_floats(lower)[0], enclosing_floats(upper)[1])
@@ -128,25 +112,14 @@ def meaning_of(
 ) -> Meaning:
     """Return what a privacy curve means.
 
-    Parameters
-    ----------
-    name : str
-        Of what is accounted.
-    guarantee : Guarantee
-        A point of the curve, with its adjacency and threat model.
-    curve : callable
-        Returns the curve, for the least delta that matters.
-    rates, priors : sequence of number
-        Of false positives, and of one of two neighbours, in [1e-9, 1 - 1e-9].
-    values : sequence of int
-        Among how many values is guessed, from 2 on.
-    tolerance : float
-        To which the trade-off function is enclosed at the rates.
+    - name: Of what is accounted.
+    - guarantee: A point of the curve, with its adjacency and threat model.
+    - curve: Returns the curve, for the least delta that matters.
+    - rates, priors: Of false positives, and of one of two neighbours, in [1e-9, 1 - 1e-9].
+    - values: Among how many values is guessed, from 2 on.
+    - tolerance: To which the trade-off function is enclosed at the rates.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a number out of range.
+    Raises TypeError or ValueError for a number out of range.
     """
     for name_of, listed in (("rates", rates), ("priors", priors), ("values", values)):
         if isinstance(listed, str) or not isinstance(listed, Iterable):

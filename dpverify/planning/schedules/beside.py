@@ -21,14 +21,9 @@ __all__ = ["Beside", "alone"]
 class Beside(Plain):
     """Steps that a trusted curator makes on the same users' records: a training, or a query of every day.
 
-    Parameters
-    ----------
-    step : object
-        Such as a `dpverify.NoisyStep`, covered where one record is replaced.
-    instances : int
-        How many there are at most in any so many days.
-    days : int, optional
-        At least 1; when omitted there are no more, ever.
+    - step: Such as a `dpverify.NoisyStep`, covered where one record is replaced.
+    - instances: How many there are at most in any so many days.
+    - days: At least 1; when omitted there are no more, ever.
     """
 
     step: Any

@@ -18,14 +18,9 @@ __all__ = ["Day", "days_of"]
 class Day:
     """One entry of a schedule.
 
-    Parameters
-    ----------
-    protocol : object
-        Any protocol whose twin lists its law, or a step of a trusted curator.
-    instances : int
-        How many times it runs, at least 1.
-    honest : number, optional
-        As for `account`; kept as their number.
+    - protocol: Any protocol whose twin lists its law, or a step of a trusted curator.
+    - instances: How many times it runs, at least 1.
+    - honest: As for `account`; kept as their number.
     """
 
     protocol: Any
@@ -43,10 +38,7 @@ def days_of(entries: Sequence[Any]) -> tuple[Day, ...]:
 
     An event of dp-accounting is as many days as it has different steps.
 
-    Raises
-    ------
-    ValueError, TypeError
-        If there is none, they have no order, or one is out of range.
+    Raises ValueError or TypeError if there is none, they have no order, or one is out of range.
     """
     if isinstance(entries, str) or not isinstance(entries, Sequence):
         raise TypeError(f"schedule={entries!r} must be a list of (protocol, instances).")

@@ -30,17 +30,11 @@ _COMPUTED = ("epsilon", "delta", "epsilon0", "delta0")
 def read_days(path: Path) -> list[Day]:
     """Return the days of a file.
 
-    Parameters
-    ----------
-    path : Path
-        A `.json` file, one list of objects, or else a `.csv` file with a header. Each has `protocol`, the name, and the
-        parameters by name; and may have `instances`, 1 by default, `honest`, how many of the users are honest at least,
-        and `day`, a name that no other has.
+    - path: A `.json` file, one list of objects, or else a `.csv` file with a header. Each has `protocol`, the name, and
+      the parameters by name; and may have `instances`, 1 by default, `honest`, how many of the users are honest at
+      least, and `day`, a name that no other has.
 
-    Raises
-    ------
-    ValueError
-        If the file is missing or of another form, or a line is; it says which.
+    Raises ValueError if the file is missing or of another form, or a line is; it says which.
     """
     check_file("path", path, "a .json or .csv file of days")
     try:

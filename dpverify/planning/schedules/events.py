@@ -31,13 +31,7 @@ _TAIL = 1e-24
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ProtocolEvent(ShuffleEvent):
-    """A `ShuffleEvent` that knows its protocol, to be read back.
-
-    Parameters
-    ----------
-    protocol : object
-        The protocol.
-    """
+    """A `ShuffleEvent` that knows its protocol, to be read back."""
 
     protocol: Any
 
@@ -49,15 +43,9 @@ def to_event(days: Sequence[Any]) -> dp_accounting.DpEvent:
     `dpverify.privacy_loss.losses.interop.ShuffleAccountant`. Its `RdpAccountant` accepts replace-one adjacency but
     takes such an event as if one value were added or removed, so says half of what replacing one costs (version 0.6).
 
-    Parameters
-    ----------
-    days : sequence of Day or (protocol, instances)
-        As for `account`.
+    - days: As for `account`.
 
-    Raises
-    ------
-    ValueError
-        If the schedule is empty, or a protocol has no listed law here.
+    Raises ValueError if the schedule is empty, or a protocol has no listed law here.
     """
     made = days_of(days)
     for day in made:
@@ -85,16 +73,10 @@ def _event(protocol: Any) -> dp_accounting.DpEvent:
 def from_event(event: dp_accounting.DpEvent) -> tuple[Day, ...]:
     """Return an event of dp-accounting, replace-one adjacency, as a schedule.
 
-    Parameters
-    ----------
-    event : DpEvent
-        Made of (self-)composed `GaussianDpEvent` and `ProtocolEvent`. Composition there may be adaptive; that the runs
-        did not depend on each other's results is for the caller to know.
+    - event: Made of (self-)composed `GaussianDpEvent` and `ProtocolEvent`. Composition there may be adaptive; that the
+      runs did not depend on each other's results is for the caller to know.
 
-    Raises
-    ------
-    ValueError
-        For any other event, and where nothing is left: only what is translated exactly is translated.
+    Raises ValueError for any other event, and where nothing is left: only what is translated exactly is translated.
     """
     return days_of([Day(protocol, count) for protocol, count in _parts(event, 1)])
 

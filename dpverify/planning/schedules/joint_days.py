@@ -7,8 +7,8 @@ from typing import Any
 
 from dpverify.claims.base import MechanismClaims
 from dpverify.guarantee import ThreatModel
+from dpverify.privacy_loss.composing.together import Part
 from dpverify.privacy_loss.joint.attained_change import Parts
-from dpverify.privacy_loss.joint.joint_change import JointChange
 
 __all__ = ["joint_days"]
 
@@ -19,27 +19,24 @@ def joint_days(
     reference_delta: float,
     upper: Sequence[int],
     lower: Sequence[int],
-) -> tuple[list[JointChange], Parts]:
+    *,
+    guess: bool = False,
+) -> tuple[list[Part], Parts]:
     """Return what bounds the runs of these protocols, one change for each, and what is attained in them at once.
 
-    Parameters
-    ----------
-    protocols : mapping of int to (protocol, MechanismClaims)
-        By number.
-    threat_model : ThreatModel
-        Whose view.
-    reference_delta : float
-        Where accuracy is wanted.
-    upper, lower : sequence of int
-        By number, how many runs each bounds from above and from below.
+    - protocols: By number.
+    - threat_model: Whose view.
+    - reference_delta: Where accuracy is wanted.
+    - upper, lower: By number, how many runs each bounds from above and from below.
+    - guess: Whether what bounds them need only be about right, and nothing attained is wanted.
     """
-    changes: list[JointChange] = []
+    changes: list[Part] = []
     attained: Parts = ()
     for number, (protocol, claims) in protocols.items():
         made = {
-            runs: claims.joint(protocol, threat_model, runs, reference_delta)
-            for runs in {upper[number], lower[number]} - {0}
+            runs: claims.joint(protocol, threat_model, runs, reference_delta, guess=guess)
+            for runs in {upper[number], 0 if guess else lower[number]} - {0}
         }
         changes += [made[runs][0] for runs in (upper[number],) if runs]
-        attained += made[lower[number]][1] if lower[number] else ()
+        attained += made[lower[number]][1] if lower[number] and not guess else ()
     return changes, attained

@@ -19,17 +19,10 @@ _USERS = "users"
 def alike(protocols: Sequence[Any], claims: MechanismClaims[Any]) -> Iterator[tuple[str, list[int]]]:
     """Yield groups of protocols of one kind that differ in one parameter at most, of which more is no less private.
 
-    Parameters
-    ----------
-    protocols : sequence
-        Of one class.
-    claims : MechanismClaims
-        Their twin, which proves that.
+    - protocols: Of one class.
+    - claims: Their twin, which proves that.
 
-    Yields
-    ------
-    (str, list of int)
-        The name of the parameter, empty where all laws of a group are the same, and which protocols are in it.
+    Yields: The name of the parameter, empty where all laws of a group are the same, and which protocols are in it.
     """
     fixed = [_without_users(protocol, claims) for protocol in protocols]
     axis = _axis(fixed, claims)
@@ -62,8 +55,9 @@ def listed_levels(values: Sequence[Any], axis: str) -> list[Any]:
 
 
 def _without_users(protocol: Any, claims: MechanismClaims[Any]) -> Any:
-    """Return the protocol with one number of users where that does not matter."""
-    return dataclasses.replace(protocol, users=1) if claims.more_users is MoreUsers.SAME else protocol
+    """Return the protocol with one number of users where that does not matter, and is one of its parameters."""
+    known = claims.more_users is MoreUsers.SAME and _USERS in {field.name for field in dataclasses.fields(protocol)}
+    return dataclasses.replace(protocol, users=1) if known else protocol
 
 
 def _axis(protocols: Sequence[Any], claims: MechanismClaims[Any]) -> str:

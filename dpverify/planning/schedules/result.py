@@ -29,10 +29,7 @@ def after_days(counts: Sequence[int]) -> list[int]:
 
     Of more than sixty days as many are evenly chosen; fewer than a dozen are looked at in between, too.
 
-    Parameters
-    ----------
-    counts : sequence of int
-        How many runs each day has, one after the other, each at least 1; shape (days,).
+    - counts: How many runs each day has, one after the other, each at least 1; shape (days,).
     """
     ends = list(itertools.accumulate(counts))
     points, parts = min(len(ends), _MOST_POINTS), max(_FEWEST_POINTS // len(ends), 1)
@@ -47,15 +44,9 @@ def never_falling(known: Mapping[int, Interval]) -> dict[int, Interval]:
     of more: by post-processing no divergence, and so no epsilon, is larger after fewer runs. So the lower end of any is
     one of all later ones, and the upper end one of all before.
 
-    Parameters
-    ----------
-    known : mapping of int to Interval
-        By how many runs there are, all of one schedule and at the same delta.
+    - known: By how many runs there are, all of one schedule and at the same delta.
 
-    Raises
-    ------
-    ArithmeticError
-        If two of them contradict each other.
+    Raises ArithmeticError if two of them contradict each other.
     """
     numbers = sorted(known)
     lower = itertools.accumulate((known[number].lower for number in numbers), max)
@@ -67,10 +58,7 @@ def never_falling(known: Mapping[int, Interval]) -> dict[int, Interval]:
 class ScheduleResult(AccountResult):
     """What a schedule really gives: an `AccountResult` of all its days, in which a user may take part in a few only.
 
-    Parameters
-    ----------
-    schedule : Schedule
-        The days.
+    - schedule: The days.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.schedules:schedule_table"
@@ -117,15 +105,9 @@ class ScheduleResult(AccountResult):
     def cumulative(self, runs: Sequence[int] | None = None) -> list[tuple[int, Interval]]:
         """Return epsilon after so many runs, enclosed, at the delta of the whole.
 
-        Parameters
-        ----------
-        runs : sequence of int, optional
-            After how many; when omitted see `after_days`.
+        - runs: After how many; when omitted see `after_days`.
 
-        Raises
-        ------
-        ValueError
-            If delta was not what was given, or is 0.
+        Raises ValueError if delta was not what was given, or is 0.
         """
         if self.asked != "delta" or not self.at:
             given = f"{self.asked}={float(self.at)!r}"

@@ -73,24 +73,14 @@ class _Family(NamedTuple):
 class Schedule:
     """Days on the same users, in all or in at most some of which a user takes part.
 
-    Parameters
-    ----------
-    days : sequence of Day or of (protocol, instances)
-        In the order in which they run.
-    at_most : int, optional
-        In how many runs the same user takes part at most; in all when omitted.
-    threat_model : ThreatModel or str, optional
-        One that all protocols are accounted for; the first such when omitted.
-    honest : int, optional
-        Of each day of a protocol that does not say it, how many users follow it, at least.
-    adjacency : Adjacency or str
-        Which datasets are neighbours: replace-one unless all days are steps.
+    - days: In the order in which they run.
+    - at_most: In how many runs the same user takes part at most; in all when omitted.
+    - threat_model: One that all protocols are accounted for; the first such when omitted.
+    - honest: Of each day of a protocol that does not say it, how many users follow it, at least.
+    - adjacency: Which datasets are neighbours: replace-one unless all days are steps.
 
-    Raises
-    ------
-    ValueError
-        If no adversary is accounted for all days, `at_most` is not in [1, the number of runs], or a day is not covered
-        for this adjacency.
+    Raises ValueError if no adversary is accounted for all days, `at_most` is not in [1, the number of runs], or a day
+    is not covered for this adjacency.
     """
 
     def __init__(
@@ -125,9 +115,9 @@ class Schedule:
         self._joint = {
             number: (law.protocol, law.claims)
             for number, law in enumerate(self._listed)
-            if not self.uniform and law.claims.changes_jointly(law.protocol, self.threat_model)
+            if law.claims.changes_jointly(law.protocol, self.threat_model)
         }
-        if self._joint and self.at_most < self.runs:
+        if self._joint and not self.uniform and self.at_most < self.runs:
             names = ", ".join(sorted({claims.name for _, claims in self._joint.values()}))
             raise ValueError(f"at_most={at_most!r} must be omitted: the joint changes of {names} are met in all runs.")
         self._found_for = math.inf
@@ -233,15 +223,19 @@ class Schedule:
         *,
         quick: bool = False,
         sharp: bool = True,
+        guess: bool = False,
     ) -> PrivacyCurve:
         """Return the privacy curve of the first runs, all when omitted; quick ones are for that delta.
 
-        One that is not sharp has the bounds that are found at once, mostly a hundredth wide, for many answers.
+        One that is not sharp has the bounds that are found at once, mostly a hundredth wide, for many answers. With
+        `guess` joint changes need only be about right, for searches: it then proves nothing.
         """
         number = self.runs if runs is None else check_integer("runs", runs, low=1, high=self.runs)
         most, reference_delta = min(self.at_most, number), max(reference_delta, LEAST_GUESS)
         if self.steps is not None:
             return self._first_steps(number).curve(relative_width, reference_delta)
+        if guess and self._joint:
+            return self._together(reference_delta, relative_width, *self._counts(number), guess=True)
         if self.uniform:
             ends = [
                 law.claims.curve(
@@ -279,10 +273,16 @@ class Schedule:
         return [law for place, law in enumerate(self._listed) if below[place] and place not in self._joint]
 
     def _together(
-        self, reference_delta: float, relative_width: float, upper: Sequence[int], lower: Sequence[int]
+        self,
+        reference_delta: float,
+        relative_width: float,
+        upper: Sequence[int],
+        lower: Sequence[int],
+        *,
+        guess: bool = False,
     ) -> PrivacyCurve:
         """Return the curve of so many runs of each law, some of which change their bits jointly."""
-        changes, attained = joint_days(self._joint, self.threat_model, reference_delta, upper, lower)
+        changes, attained = joint_days(self._joint, self.threat_model, reference_delta, upper, lower, guess=guess)
         parts: list[Part] = [*changes]
         if len(self._joint) < len(self._listed):
             laws = self._families(reference_delta, relative_width)

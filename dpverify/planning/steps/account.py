@@ -26,10 +26,7 @@ _STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeS
 class StepsResult(AccountResult):
     """What steps of a trusted curator really give: an `AccountResult` whose notes say which sampling is assumed.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps, and their adjacency.
+    - steps: The steps, and their adjacency.
     """
 
     table_by: ClassVar[str] = "dpverify.report.tables:steps_table"
@@ -63,19 +60,12 @@ def is_step(given: Any) -> bool:
 def steps_of(given: Any, instances: int = 1, adjacency: Adjacency | str | None = None) -> Steps | None:
     """Return the steps that are meant, so often, or None where something else is, or both and a record is replaced.
 
-    Parameters
-    ----------
-    given : object
-        A `NoisyStep`, another step or an event of dp-accounting, or a list of them, each alone or as (step, instances).
-    instances : int
-        How often that is done.
-    adjacency : Adjacency or str, optional
-        Add-remove when omitted.
+    - given: A `NoisyStep`, another step or an event of dp-accounting, or a list of them, each alone or as (step,
+      instances).
+    - instances: How often that is done.
+    - adjacency: Add-remove when omitted.
 
-    Raises
-    ------
-    ValueError
-        Where steps stand beside protocols, and it is not said that a record is replaced.
+    Raises ValueError where steps stand beside protocols, and it is not said that a record is replaced.
     """
     parts = list(given) if isinstance(given, (list, tuple)) else [given]
     single = [part[0] if isinstance(part, (list, tuple)) and part else part for part in parts]
@@ -105,14 +95,8 @@ def account_steps(
 ) -> StepsResult:
     """Compute what steps give; see `dpverify.account`.
 
-    Parameters
-    ----------
-    steps : Steps
-        The steps.
-    delta, epsilon : int, float, Fraction, Decimal or decimal string
-        Exactly one.
-    relative_width : float
-        The numerical accuracy wanted.
+    - delta, epsilon (int, float, Fraction, Decimal or decimal string): Exactly one.
+    - relative_width: The numerical accuracy wanted.
     """
     with within_limits(_NAME):
         asked, exact, made, point, statement = answered(

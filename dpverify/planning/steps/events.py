@@ -47,17 +47,11 @@ def is_event(given: Any) -> bool:
 def steps_of_event(event: Any) -> list[tuple[Step, int]]:
     """Return the steps that an event is composed of, and how often each is made.
 
-    Parameters
-    ----------
-    event : dp_accounting.DpEvent
-        Composed, also of itself, of Gaussian and Laplace noise, discrete Laplace noise, each on all records, by Poisson
-        sampling or in batches of a fixed size without replacement; of randomized response and of zero-concentrated
-        privacy. The rate of a batch is the next float above its share.
+    - event: Composed, also of itself, of Gaussian and Laplace noise, discrete Laplace noise, each on all records, by
+      Poisson sampling or in batches of a fixed size without replacement; of randomized response and of
+      zero-concentrated privacy. The rate of a batch is the next float above its share.
 
-    Raises
-    ------
-    ValueError
-        For what is not covered, in a sentence that names it, and for what has no step at all.
+    Raises ValueError for what is not covered, in a sentence that names it, and for what has no step at all.
     """
     found = list(_parts(event, 1))
     if not found:

@@ -152,12 +152,8 @@ class BoundedRangeStep(SampledStep):
 class ResponseStep(Plain):
     """One answer of every user, by randomized response over some values.
 
-    Parameters
-    ----------
-    noise : float
-        With which probability the answer is drawn, evenly, in place of the true value.
-    buckets : int
-        How many values there are.
+    - noise: With which probability the answer is drawn, evenly, in place of the true value.
+    - buckets: How many values there are.
     """
 
     noise: float = field(metadata={"within": "(0, 1]"})

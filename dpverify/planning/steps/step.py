@@ -152,17 +152,10 @@ class NoisyStep(SampledStep):
 class Steps(Plain):
     """Steps in any order, of which each may depend on what the others released.
 
-    Parameters
-    ----------
-    parts : sequence of (Step, int)
-        At least one: a step, and how often it is made.
-    adjacency : Adjacency or str
-        Which datasets are neighbours: the same for all steps.
+    - parts: At least one: a step, and how often it is made.
+    - adjacency: Which datasets are neighbours: the same for all steps.
 
-    Raises
-    ------
-    ValueError
-        If there is none, or one is not covered for this adjacency.
+    Raises ValueError if there is none, or one is not covered for this adjacency.
     """
 
     parts: tuple[tuple[Step, int], ...]

@@ -48,20 +48,12 @@ _Maker = Callable[[Budget, int, int, int], SumProtocol]
 class SumPlan(Plain):
     """One protocol for a sum of integers that meets a budget.
 
-    Parameters
-    ----------
-    name : str
-        The protocol's.
-    protocol : SumProtocol
-        Ready to run.
-    parameters : dict
-        Its parameters by argument name.
-    rmse : float
-        Root mean squared error of the sum of integers, for any input, in units of 1.
-    messages, size : float
-        The expected messages of a user with the largest integer, in each sum, and their bytes.
-    guarantee : Guarantee
-        What all sums together give.
+    - name: The protocol's.
+    - protocol: Ready to run.
+    - parameters: Its parameters by argument name.
+    - rmse: Root mean squared error of the sum of integers, for any input, in units of 1.
+    - messages, size: The expected messages of a user with the largest integer, in each sum, and their bytes.
+    - guarantee: What all sums together give.
     """
 
     plain_as: ClassVar[str] = "name parameters rmse messages bytes=size guarantee"
@@ -79,18 +71,12 @@ class SumPlan(Plain):
 class SumPlans(Drawn):
     """What one budget buys for a sum of integers.
 
-    Parameters
-    ----------
-    budget : Budget
-        Of all sums together.
-    users, largest, instances : int
-        How many users hold an integer from 0 to which one, and in how many sums each takes part.
-    curator : float
-        The RMSE of a trusted curator's Gaussian noise that meets it.
-    plans : tuple of SumPlan
-        Those that meet the budget, the least error first.
-    failures : dict of str to str
-        By name of the others, why there is none.
+    - budget: Of all sums together.
+    - users, largest, instances: How many users hold an integer from 0 to which one, and in how many sums each takes
+      part.
+    - curator: The RMSE of a trusted curator's Gaussian noise that meets it.
+    - plans: Those that meet the budget, the least error first.
+    - failures: By name of the others, why there is none.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.means:sums_table"

@@ -57,20 +57,10 @@ _NEAR = 2e-3
 class VectorPlan(Plain):
     """A protocol for the sum of vectors of norm at most 1 that meets a budget, and what it costs.
 
-    Parameters
-    ----------
-    protocol : UnaryVectorSum
-        The protocol.
-    parameters : dict
-        Its parameters.
-    rmse : float
-        The root mean squared error of the sum of n unit vectors, as a norm, on average over the rotation.
-    central_rmse : float
-        That of central Gaussian noise of the same guarantee.
-    messages_per_user, bytes_per_user : float
-        Expected, of a unit vector; the payload.
-    guarantee : Guarantee
-        What the account proves.
+    - rmse: The root mean squared error of the sum of n unit vectors, as a norm, on average over the rotation.
+    - central_rmse: That of central Gaussian noise of the same guarantee.
+    - messages_per_user, bytes_per_user: Expected, of a unit vector; the payload.
+    - guarantee: What the account proves.
     """
 
     plain_as: ClassVar[str] = "parameters rmse central_rmse ratio messages_per_user bytes_per_user guarantee"
@@ -93,16 +83,10 @@ class VectorPlan(Plain):
 class VectorFront(Drawn):
     """What bytes buy of the error of a sum of vectors of norm at most 1.
 
-    Parameters
-    ----------
-    budget : Budget
-        Of the whole.
-    users, dimension : int
-        n and d.
-    plans : tuple of VectorPlan
-        In the order of the limits.
-    failures : dict of str to str
-        By limit of the others, why there is none.
+    - budget: Of the whole.
+    - users, dimension: n and d.
+    - plans: In the order of the limits.
+    - failures: By limit of the others, why there is none.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.fronts:vectors_table"
@@ -119,12 +103,8 @@ class VectorFront(Drawn):
 def central_rmse(budget: BudgetLike, dimension: int) -> float:
     """Return the error of the sum of vectors of norm at most 1 with central Gaussian noise, as a norm.
 
-    Parameters
-    ----------
-    budget : Budget or (epsilon, delta)
-        delta positive; replace-one adjacency, so that the sum has sensitivity 2.
-    dimension : int
-        d.
+    - budget: delta positive; replace-one adjacency, so that the sum has sensitivity 2.
+    - dimension: d.
     """
     target = Budget.of(budget)
     return 2.0 * least_sigma(target.epsilon, target.delta) * math.sqrt(dimension)
@@ -141,33 +121,16 @@ def plan_vectors(
 ) -> VectorPlan:
     """Find scale and noise of a sum of vectors of norm at most 1.
 
-    Parameters
-    ----------
-    budget : Budget or (epsilon, delta)
-        Replace-one adjacency, delta positive.
-    users, dimension : int
-        n and d, public.
-    ratio : float, optional
-        The error over that of central Gaussian noise, above 1: the fewest messages are sought. 1.15 when neither this
-        nor a limit is given. Where noise of next to no messages is enough, a plan may spend less than the budget, as
-        its guarantee says, and fewer would do.
-    max_bytes, max_messages : float, optional
-        Expected for each user at most: the least error is sought.
+    - budget: Replace-one adjacency, delta positive.
+    - users, dimension: n and d, public.
+    - ratio: The error over that of central Gaussian noise, above 1: the fewest messages are sought. 1.15 when neither
+      this nor a limit is given. Where noise of next to no messages is enough, a plan may spend less than the budget, as
+      its guarantee says, and fewer would do.
+    - max_bytes, max_messages: Expected for each user at most: the least error is sought.
 
-    Returns
-    -------
-    VectorPlan
-        The protocol, and what it costs.
+    Returns: The protocol, and what it costs. Raises TypeError or ValueError for an argument out of range, or a ratio
+    and a limit together. Raises InfeasibleBudgetError if nothing that is tried meets the budget within that.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range, or a ratio and a limit together.
-    InfeasibleBudgetError
-        If nothing that is tried meets the budget within that.
-
-    Examples
-    --------
     >>> found = plan_vectors(("1", "1e-6"), users=10_000, dimension=64, max_bytes=100)
     >>> found.bytes_per_user <= 100, f"{found.ratio:.1f}"
     (True, '1.1')

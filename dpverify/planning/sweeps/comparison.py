@@ -27,16 +27,10 @@ _Value = TypeVar("_Value")
 class Comparison(Tried[PlanRow], Drawn):
     """What one budget buys.
 
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the whole composition.
-    users, instances : int
-        n and I.
-    change : Full or L2Bounded
-        What one user's replacement changes.
-    rows : tuple of PlanRow or FailedPlan
-        One per bitsum and method, in the order asked.
+    - budget: The budget of the whole composition.
+    - users, instances: n and I.
+    - change: What one user's replacement changes.
+    - rows: One per bitsum and method, in the order asked.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.comparisons:plan_table"
@@ -53,10 +47,7 @@ class Comparison(Tried[PlanRow], Drawn):
 class PlanGrid(Drawn):
     """What several budgets buy, for several numbers of users and of instances.
 
-    Parameters
-    ----------
-    comparisons : tuple of Comparison
-        One for each budget, number of users and number of instances; the last of them changes first.
+    - comparisons: One for each budget, number of users and number of instances; the last of them changes first.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.comparisons:plan_table"

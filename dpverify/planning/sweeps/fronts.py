@@ -35,12 +35,8 @@ WITHIN = 0.05
 class Knee:
     """Which row to take, and why.
 
-    Parameters
-    ----------
-    row : PlanRow or DensityRow
-        The recommended one.
-    reason : str
-        What it costs, and what it saves, against the row of least error.
+    - row: The recommended one.
+    - reason: What it costs, and what it saves, against the row of least error.
     """
 
     row: Any
@@ -66,16 +62,10 @@ def knee(
 ) -> Knee:
     """Return the row of fewest messages whose error is within a share of the least, and what that saves.
 
-    Parameters
-    ----------
-    front : sequence of rows
-        As `undominated` returns them; not empty.
-    messages, error : callable
-        What a row costs, and how much it errs.
-    within : float
-        The share.
-    what : str
-        What is called the error.
+    - front: As `undominated` returns them; not empty.
+    - messages, error: What a row costs, and how much it errs.
+    - within: The share.
+    - what: What is called the error.
     """
     best = front[-1]
     row = next(row for row in front if error(row) <= (1.0 + within) * error(best))
@@ -152,20 +142,12 @@ class Fronted:
 class Front(Fronted, Drawn):
     """What one budget buys, by error and by messages.
 
-    Parameters
-    ----------
-    budget : Budget
-        The budget of the whole composition.
-    users, instances : int
-        n and I.
-    change : Full or L2Bounded
-        What one user's replacement changes.
-    rows : tuple of PlanRow
-        All plans, the fewest messages first.
-    failures : tuple of FailedPlan
-        Bitsums without a plan, with the reason.
-    within : float
-        How much more error than the least the recommended row may have.
+    - budget: The budget of the whole composition.
+    - users, instances: n and I.
+    - change: What one user's replacement changes.
+    - rows: All plans, the fewest messages first.
+    - failures: Bitsums without a plan, with the reason.
+    - within: How much more error than the least the recommended row may have.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.fronts:front_table"

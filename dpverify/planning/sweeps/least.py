@@ -39,24 +39,14 @@ _STILL_LEFT = 0.75
 class Search(Generic[_Row]):
     """One field of a setting, and how much its plan may err: what is asked for is the least value that reaches that.
 
-    Parameters
-    ----------
-    at : callable
-        Returns the setting where the field has a value, which is a decimal.
-    steps : Steps
-        The values.
-    error : callable
-        What a plan errs by; it falls, about.
-    level : float
-        How much it may.
-    start : float
-        The value at which to begin.
-    slope : float, optional
-        As for `Steps.least`.
-    wanted : str
-        How the level is called where it is not reached.
-    progress : callable, optional
-        Told before the first plan and after every one which share of the way may lie behind.
+    - at: Returns the setting where the field has a value, which is a decimal.
+    - steps: The values.
+    - error: What a plan errs by; it falls, about.
+    - level: How much it may.
+    - start: The value at which to begin.
+    - slope: As for `Steps.least`.
+    - wanted: How the level is called where it is not reached.
+    - progress: Told before the first plan and after every one which share of the way may lie behind.
     """
 
     at: Callable[[str], Any]

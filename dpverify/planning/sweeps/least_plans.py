@@ -20,16 +20,10 @@ _Row = TypeVar("_Row", bound=Row)
 class Least(Plain, Generic[_Row]):
     """The answer for one protocol, or for one density estimator.
 
-    Parameters
-    ----------
-    least : float
-        The least number of users, epsilon or messages.
-    row : PlanRow or DensityRow
-        The plan that meets what is asked with so much.
-    less : float or None
-        One step less; None where the answer is the least that is looked for, and for messages, which have no steps.
-    below : PlanRow, DensityRow, FailedPlan or None
-        What is planned with that, which does not meet what is asked.
+    - least: The least number of users, epsilon or messages.
+    - row: The plan that meets what is asked with so much.
+    - less: One step less; None where the answer is the least that is looked for, and for messages, which have no steps.
+    - below: What is planned with that, which does not meet what is asked.
     """
 
     plain_as: ClassVar[str] = "least one_less=_one_less *row"
@@ -61,22 +55,13 @@ class Least(Plain, Generic[_Row]):
 class LeastPlans(Tried[Least[PlanRow]], Drawn):
     """The least of something for an error, by protocol.
 
-    Parameters
-    ----------
-    asked : {"users", "epsilon", "messages"}
-        What is as little as possible.
-    epsilon, delta : Fraction or None
-        The budget of the whole; epsilon is None where it is asked.
-    users : int or None
-        n; None where it is asked.
-    instances : int
-        I.
-    change : Full or L2Bounded
-        What one user's replacement changes.
-    error : float
-        The largest root mean squared error of one bitsum, as a share of the users.
-    rows : tuple of Least or FailedPlan
-        One per protocol, as asked.
+    - asked ({"users", "epsilon", "messages"}): What is as little as possible.
+    - epsilon, delta: The budget of the whole; epsilon is None where it is asked.
+    - users: n; None where it is asked.
+    - instances: I.
+    - change: What one user's replacement changes.
+    - error: The largest root mean squared error of one bitsum, as a share of the users.
+    - rows: One per protocol, as asked.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.least:least_table"

@@ -25,14 +25,9 @@ _Found = TypeVar("_Found")
 class FailedPlan(Plain):
     """A bitsum and method without a plan: an ordinary outcome, with its reason.
 
-    Parameters
-    ----------
-    bitsum, method : str
-        What was asked of `dpverify.planning.plan.plan`.
-    composition : str or None
-        As asked; None where the method's own default was meant.
-    error : str
-        Why there is no plan, in one sentence.
+    - bitsum, method: What was asked of `dpverify.planning.plan.plan`.
+    - composition: As asked; None where the method's own default was meant.
+    - error: Why there is no plan, in one sentence.
     """
 
     bitsum: str
@@ -111,10 +106,7 @@ class Setting:
     def attempted(self) -> PlanRow | FailedPlan:
         """Return the plan, or why there is none: no parameter meets the budget, or it is too large to compute.
 
-        Raises
-        ------
-        TypeError, ValueError
-            For an argument out of range.
+        Raises TypeError or ValueError for an argument out of range.
         """
         try:
             return plan(**vars(self))

@@ -24,16 +24,10 @@ _CLOSE = 1e-3
 class Steps:
     """Increasing values with the numbers 1, 2, ... .
 
-    Parameters
-    ----------
-    name : str
-        What they are.
-    index : callable
-        Returns the number of the value nearest to a positive float; at least 1.
-    value : callable
-        Returns the value of a number, as a decimal.
-    most : int
-        The last number.
+    - name: What they are.
+    - index: Returns the number of the value nearest to a positive float; at least 1.
+    - value: Returns the value of a number, as a decimal.
+    - most: The last number.
     """
 
     name: str
@@ -48,17 +42,11 @@ class Steps:
 
         Both are tried; 1 has none before it. Where the error falls that is the least number of all.
 
-        Parameters
-        ----------
-        error : callable
-            The error at a number, best nearly a power of its value; inf where there is none. Asked again, it should
-            remember.
-        level : float
-            Positive.
-        start : float
-            The value at which to begin.
-        slope : float, optional
-            Of which power the error falls, about, where that is known.
+        - error: The error at a number, best nearly a power of its value; inf where there is none. Asked again, it
+          should remember.
+        - level: Positive.
+        - start: The value at which to begin.
+        - slope: Of which power the error falls, about, where that is known.
         """
         last = float(self.value(self.most))
         begin = min(max(start, float(self.value(1))), last)

@@ -114,16 +114,10 @@ class _Layout:
 class AnyMix:
     """An upper bound on the composition of `instances` pairs, each of which may be any one of many.
 
-    Parameters
-    ----------
-    members : sequence of PrivacyLossDistribution or Branch
-        One of them dominates whatever pair an instance may present.
-    worst : PrivacyLossDistribution
-        A guess of the worst in all instances: the result is a bound whatever it is.
-    instances : int
-        How many.
-    epsilon, delta : float
-        Where the bound shall be sharp, about what `worst` gives; positive.
+    - members: One of them dominates whatever pair an instance may present.
+    - worst: A guess of the worst in all instances: the result is a bound whatever it is.
+    - instances: How many.
+    - epsilon, delta: Where the bound shall be sharp, about what `worst` gives; positive.
     """
 
     def __init__(

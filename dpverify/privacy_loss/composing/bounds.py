@@ -36,12 +36,8 @@ _FURTHER = (1e-6, 1e-3, 0.03, 0.3, 1.0, 4.0)
 class LargestLossCurve:
     """What is known from the largest loss of one instance alone, over all datasets.
 
-    Parameters
-    ----------
-    loss : Interval
-        The largest privacy loss of one instance's full change, in nats; it may be infinite.
-    change : Full or L2Bounded
-        What one user's replacement changes.
+    - loss: The largest privacy loss of one instance's full change, in nats; it may be infinite.
+    - change: What one user's replacement changes.
     """
 
     def __init__(self, loss: Interval, change: Change) -> None:
@@ -82,12 +78,8 @@ class LargestLossCurve:
 class InfiniteLossCurve:
     """What is known from the P-mass of infinite loss alone: no law need be listed to see that a budget is out of reach.
 
-    Parameters
-    ----------
-    mass : float
-        A lower bound on what a dataset attains in every instance at once, in [0, 1].
-    change : Full or L2Bounded
-        What one user's replacement changes.
+    - mass: A lower bound on what a dataset attains in every instance at once, in [0, 1].
+    - change: What one user's replacement changes.
     """
 
     def __init__(self, mass: float, change: Change) -> None:
@@ -110,10 +102,7 @@ class InfiniteLossCurve:
 class BetweenCurves:
     """The curve of what is no less private than one mechanism and no more private than another.
 
-    Parameters
-    ----------
-    least, most : PrivacyCurve
-        The curves of the less and of the more private one.
+    - least, most: The curves of the less and of the more private one.
     """
 
     def __init__(self, least: PrivacyCurve, most: PrivacyCurve) -> None:
@@ -140,14 +129,9 @@ class NearCurve:
     With `|R - I| <= d` for the views R of every dataset, an event has `P(R) - e^eps P(R') <= P(I) - e^eps P(I') +
     (1 + e^eps) d`: so much is charged to delta, upwards and downwards.
 
-    Parameters
-    ----------
-    curve : PrivacyCurve
-        Of the other mechanism, that of the views I.
-    above : float
-        The largest distance, over all datasets, in [0, 1].
-    below : float
-        The same for what is known to be attained, for the lower ends.
+    - curve: Of the other mechanism, that of the views I.
+    - above: The largest distance, over all datasets, in [0, 1].
+    - below: The same for what is known to be attained, for the lower ends.
     """
 
     def __init__(self, curve: PrivacyCurve, above: float, below: float = 0.0) -> None:
@@ -195,10 +179,7 @@ class NearCurve:
 class WorstCurve:
     """The curve of whichever of several mechanisms is the least private, which may depend on where it is asked.
 
-    Parameters
-    ----------
-    curves : sequence of PrivacyCurve
-        At least one.
+    - curves: At least one.
     """
 
     def __init__(self, curves: Sequence[PrivacyCurve]) -> None:
@@ -220,14 +201,10 @@ def _largest_of(found: Sequence[Interval]) -> Interval:
 class BestCurve:
     """The least upper and the largest lower bound of several curves of the same composition.
 
-    Parameters
-    ----------
-    largest : LargestLossCurve
-        It alone is asked at delta = 0.
-    *curves : callable
-        Each returns a curve, quickest first; made when needed. One that refuses, by raising CapacityError, is left out.
-    relative_width : float
-        An interval no wider than this is good enough: the curves that are left are not asked.
+    - largest: It alone is asked at delta = 0.
+    - *curves: Each returns a curve, quickest first; made when needed. One that refuses, by raising CapacityError, is
+      left out.
+    - relative_width: An interval no wider than this is good enough: the curves that are left are not asked.
     """
 
     def __init__(

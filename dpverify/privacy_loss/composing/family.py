@@ -55,25 +55,16 @@ class Strategy(NamedTuple):
 class FamilyComposition:
     """Composition of `instances` mechanisms run on fixed inputs, each of which may meet any pair of a family.
 
-    Parameters
-    ----------
-    pairs : sequence of PrivacyLossDistribution or of groups of them
-        Every pair that an instance may present: both directions, and every dataset that matters. A group (itself a
-        sequence) is covered by the supremum of its profiles.
-    instances : int
-        How many instances the same user takes part in.
-    attained : sequence of PrivacyLossDistribution, optional
-        Pairs that a single dataset attains in every instance at once, for the lower bound; when omitted, `pairs`, which
-        must then hold no groups.
-    step : float, optional
-        Grid step in nats; chosen for `relative_width` at `reference_delta` when omitted, and coarsened if a heavy
-        tail would need more memory than a composition may take.
-    relative_width, reference_delta : float
-        The accuracy wanted: see `choose_step`. Also the gap at which the search over mixes of two pairs stops, but no
-        less than 1e-4: each halving of that gap costs another composition.
+    - pairs: Every pair that an instance may present: both directions, and every dataset that matters. A group (itself a
+      sequence) is covered by the supremum of its profiles.
+    - instances: How many instances the same user takes part in.
+    - attained: Pairs that a single dataset attains in every instance at once, for the lower bound; when omitted,
+      `pairs`, which must then hold no groups.
+    - step: Grid step in nats; chosen for `relative_width` at `reference_delta` when omitted, and coarsened if a heavy
+      tail would need more memory than a composition may take.
+    - relative_width, reference_delta: The accuracy wanted: see `choose_step`. Also the gap at which the search over
+      mixes of two pairs stops, but no less than 1e-4: each halving of that gap costs another composition.
 
-    Notes
-    -----
     A replaced user's bit may go up in some instances and down in others. Randomised bits are covered by joint convexity
     of the divergence. Moments and grids come first; the other strategies are asked in turn for
     as long as the interval is wide.
@@ -204,14 +195,9 @@ class FamilyComposition:
     def epsilon(self, delta: float, *, quick: bool = False, decide: float | None = None) -> Interval:
         """Return the smallest epsilon >= 0 at which the largest divergence over every mix is at most delta, proved.
 
-        Parameters
-        ----------
-        delta : float
-            In (0, 1).
-        quick : bool
-            Whether the upper end alone is wanted, of the quick strategies: for searches, which ask often.
-        decide : float, optional
-            Stop once epsilon is known to be above this or not.
+        - delta: In (0, 1).
+        - quick: Whether the upper end alone is wanted, of the quick strategies: for searches, which ask often.
+        - decide: Stop once epsilon is known to be above this or not.
         """
         if self.instances == 1:
             return Interval(0.0, self._once.epsilon_upper(delta)) if quick else self._once.epsilon(delta)

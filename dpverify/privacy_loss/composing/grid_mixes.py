@@ -52,14 +52,10 @@ _CELLS_PER_DEVIATION, _MOST_CELLS = 150.0, 2**12
 class Steps:
     """Of the grids, in nats.
 
-    Parameters
-    ----------
-    fine, mixed : float
-        For what is attained, and for the search over mixes.
-    chosen : bool
-        Whether they were chosen here, so that they may be coarsened, and rare losses trimmed.
-    along_contours : bool
-        Whether no window of cells resolves the total loss: the cost of contours grows with the cells of one loss.
+    - fine, mixed: For what is attained, and for the search over mixes.
+    - chosen: Whether they were chosen here, so that they may be coarsened, and rare losses trimmed.
+    - along_contours: Whether no window of cells resolves the total loss: the cost of contours grows with the cells of
+      one loss.
     """
 
     fine: float
@@ -112,20 +108,12 @@ def choose_steps(groups: Sequence[Pairs], attained: Pairs, instances: int, width
 class GridMixes:
     """The epsilons and deltas of all mixes, and of what is attained in all instances.
 
-    Parameters
-    ----------
-    groups : sequence of sequences of PrivacyLossDistribution
-        One of some pair dominates whatever an instance presents.
-    attained : sequence of PrivacyLossDistribution
-        Pairs that a single dataset attains in every instance at once.
-    instances : int
-        I.
-    steps : Steps
-        Coarsened where a window does not fit in memory, unless they were given.
-    gap : float
-        At which the search over mixes of two groups stops: each halving costs another composition.
-    delta : float
-        Where accuracy is wanted: what is trimmed is nothing beside it.
+    - groups: One of some pair dominates whatever an instance presents.
+    - attained: Pairs that a single dataset attains in every instance at once.
+    - instances: I.
+    - steps: Coarsened where a window does not fit in memory, unless they were given.
+    - gap: At which the search over mixes of two groups stops: each halving costs another composition.
+    - delta: Where accuracy is wanted: what is trimmed is nothing beside it.
     """
 
     def __init__(
@@ -283,14 +271,9 @@ def few_blocks(instances: int, exponents: Sequence[float], scale: float, gap: fl
     To first order epsilon grows by the growth of the logarithm of the moment generating function over the tilt, and
     ln(delta) by that growth itself: a block may exceed the worse end by `scale` times the gap.
 
-    Parameters
-    ----------
-    instances : int
-        I.
-    exponents : sequence of float
-        That logarithm, at the tilt, for the first pair, the second, and the supremum of both.
-    scale, gap : float
-        See above.
+    - instances: I.
+    - exponents: That logarithm, at the tilt, for the first pair, the second, and the supremum of both.
+    - scale, gap: See above.
     """
     first, second, supremum = exponents
     while True:

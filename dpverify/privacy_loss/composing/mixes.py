@@ -30,14 +30,10 @@ _NEXT = 1e-9
 class Mixes:
     """All mixes of the pairs of some families over the instances, from above and from below.
 
-    Parameters
-    ----------
-    families : sequence of (callable, int)
-        Of each what returns branches of which the pair of one, or an average of some, dominates whatever an instance
-        presents; and in how many instances it is met.
-    attained : sequence of (callable, sequence of PrivacyLossDistribution, int)
-        Of each its branches, of which those that are attained are so in any mix; pairs each of which is attained in all
-        instances, which count where no branch is; and in how many it is met, from below.
+    - families: Of each what returns branches of which the pair of one, or an average of some, dominates whatever an
+      instance presents; and in how many instances it is met.
+    - attained: Of each its branches, of which those that are attained are so in any mix; pairs each of which is
+      attained in all instances, which count where no branch is; and in how many it is met, from below.
     """
 
     def __init__(

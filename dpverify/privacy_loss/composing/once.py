@@ -16,12 +16,8 @@ __all__ = ["OneInstance"]
 class OneInstance:
     """The least of what several covers prove, and the largest of what is attained.
 
-    Parameters
-    ----------
-    covers : list of lists of PrivacyLossDistribution
-        Each by itself dominates the family, by the largest of its profiles.
-    attained : list of PrivacyLossDistribution
-        Members of the family.
+    - covers: Each by itself dominates the family, by the largest of its profiles.
+    - attained: Members of the family.
     """
 
     def __init__(self, covers: list[list[PrivacyLossDistribution]], attained: list[PrivacyLossDistribution]) -> None:

@@ -84,18 +84,11 @@ _WORSE = 0.03
 class OrderedMixes:
     """What bounds the divergence of every mix, at consecutive multiples of a step.
 
-    Parameters
-    ----------
-    step : float
-        In nats.
-    first : int
-        The first multiple.
-    log_deltas : ndarray, shape (points,)
-        Upper bounds on the logarithm of the divergence at each.
-    loss_error : float
-        What the total loss is off by, at most.
-    unbounded : float
-        The mass of infinite or unknown losses that is no part of them.
+    - step: In nats.
+    - first: The first multiple.
+    - log_deltas (ndarray, shape (points,)): Upper bounds on the logarithm of the divergence at each.
+    - loss_error: What the total loss is off by, at most.
+    - unbounded: The mass of infinite or unknown losses that is no part of them.
     """
 
     step: float
@@ -263,19 +256,12 @@ def on_lattice(
 ) -> OrderedMixes:
     """Return a bound on every mix, by the recursion: an upper bound whatever the tilt, the window and the order.
 
-    Parameters
-    ----------
-    parts : sequence of Alternatives
-        For each family its grids, the worst last, and how many instances it is met in. One step for all.
-    tilt : float
-        t >= 0.
-    low, high : float
-        The window, in nats, low <= 0 < high.
-    most : int
-        How many functions a set may have.
-    apart : bool
-        Whether infinite losses, and those left out, are charged once for all, where they are far below delta; else V
-        counts as 1 for them.
+    - parts: For each family its grids, the worst last, and how many instances it is met in. One step for all.
+    - tilt: t >= 0.
+    - low, high: The window, in nats, low <= 0 < high.
+    - most: How many functions a set may have.
+    - apart: Whether infinite losses, and those left out, are charged once for all, where they are far below delta; else
+      V counts as 1 for them.
     """
     step = parts[0][0][0].step
     lattice = _Lattice.between(low, high, step, tilt)
@@ -300,15 +286,10 @@ def ordered_mixes(
 ) -> OrderedMixes | None:
     """Return a bound on every mix that is sharp next to an epsilon; None where it would take too long.
 
-    Parameters
-    ----------
-    families : sequence of (pairs, int)
-        Of each the pairs one of which, or an average of which, dominates whatever an instance presents; and in how many
-        instances it is met.
-    epsilon, delta : float
-        Where the bound shall be sharp, about.
-    quick : bool
-        Whether each set has one function only.
+    - families: Of each the pairs one of which, or an average of which, dominates whatever an instance presents; and in
+      how many instances it is met.
+    - epsilon, delta: Where the bound shall be sharp, about.
+    - quick: Whether each set has one function only.
     """
     total = sum(count for _, count in families)
     trimmed = [([pair.trimmed(rarest(delta, total)) for pair in pairs], count) for pairs, count in families]

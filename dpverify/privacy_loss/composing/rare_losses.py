@@ -37,12 +37,8 @@ _ROUNDED = 1e-11
 class Classes:
     """How the atoms of any pair are divided: what was divided is kept.
 
-    Parameters
-    ----------
-    masses : tuple of float
-        Those of the classes of rare losses: the first has the largest losses, the second those below, and so on.
-    smallest : float
-        About this mass of the smallest losses is counted as the largest of them: larger losses are worse.
+    - masses: Those of the classes of rare losses: the first has the largest losses, the second those below, and so on.
+    - smallest: About this mass of the smallest losses is counted as the largest of them: larger losses are worse.
     """
 
     masses: tuple[float, ...]
@@ -133,16 +129,10 @@ class OneRare:
     the instances of `G(k) = I E[h(x - L); B_k]`. Each loss counts by itself, and so does each pair: one with more mass
     at a lower loss is not both.
 
-    Parameters
-    ----------
-    losses : ndarray, shape (losses,)
-        Those of all pairs, rounded up.
-    masses : ndarray, shape (pairs, losses)
-        Upper bounds on theirs, times the number of instances.
-    others : Others
-        Of the common losses in all instances but one.
-    lines : tuple of (float, float)
-        t, and an upper bound on ln J.
+    - losses (ndarray, shape (losses,)): Those of all pairs, rounded up.
+    - masses (ndarray, shape (pairs, losses)): Upper bounds on theirs, times the number of instances.
+    - others: Of the common losses in all instances but one.
+    - lines: t, and an upper bound on ln J.
     """
 
     losses: Floats
@@ -194,14 +184,9 @@ class Others:
     -y, which is at most J' e^(t y) along a contour of tilt t: s = 1 + t. Its moduli are those of a product, too, so
     that the largest J' of one pair in all instances bounds every mix.
 
-    Parameters
-    ----------
-    largest : float
-        The sum of the rare losses beside these, at most.
-    log_mass, log_other : float
-        Bounds on the logarithms of E[1], from above, and of E[e^-L], from below.
-    powers : tuple of (float, float)
-        s, and the logarithm of what stands before e^(s y), from above.
+    - largest: The sum of the rare losses beside these, at most.
+    - log_mass, log_other: Bounds on the logarithms of E[1], from above, and of E[e^-L], from below.
+    - powers: s, and the logarithm of what stands before e^(s y), from above.
     """
 
     largest: float

@@ -57,20 +57,13 @@ _MOST_BYTES = 2**27
 class SeveralLaws:
     """Families of pairs on one grid, for compositions of so many of each.
 
-    Parameters
-    ----------
-    families : sequence of sequences of Entry
-        Of each, what an instance may present, as for `FamilyComposition`.
-    attained : sequence of sequences of PrivacyLossDistribution
-        Of each, pairs that some dataset attains; none where none is known. They need not be those of the families: a
-        composition is given two numbers for each, so that one law may bound an instance from above and another from
-        below.
-    counts : sequence of int
-        About how many of each family are composed at the most: for the grid, and for what may be left out.
-    relative_width, reference_delta : float
-        The accuracy wanted, and where.
-    most_length : int
-        Of a window at first, in cells.
+    - families: Of each, what an instance may present, as for `FamilyComposition`.
+    - attained: Of each, pairs that some dataset attains; none where none is known. They need not be those of the
+      families: a composition is given two numbers for each, so that one law may bound an instance from above and
+      another from below.
+    - counts: About how many of each family are composed at the most: for the grid, and for what may be left out.
+    - relative_width, reference_delta: The accuracy wanted, and where.
+    - most_length: Of a window at first, in cells.
     """
 
     def __init__(
@@ -225,26 +218,16 @@ def _worst(
 class SeveralComposition:
     """The privacy curve of some instances of several families.
 
-    Parameters
-    ----------
-    laws : SeveralLaws
-        The families.
-    upper, lower : sequence of int
-        How many instances of each bound the truth from above and from below; both add up to the same number.
-    most : int, optional
-        In how many of them the same user takes part at most; in all when omitted.
-    attained : int, optional
-        In how many of them, whichever they are, she may take part surely; `most` when omitted.
-    quick : bool
-        Whether answers at about the laws' reference delta may be 1e-4 wider: many such compositions of one `laws` cost
-        little more than one, see `ContourComposition`.
-    sharp : bool
-        Whether bounds are narrowed that are loose, at a cost of seconds for each answer.
+    - laws: The families.
+    - upper, lower: How many instances of each bound the truth from above and from below; both add up to the same
+      number.
+    - most: In how many of them the same user takes part at most; in all when omitted.
+    - attained: In how many of them, whichever they are, she may take part surely; `most` when omitted.
+    - quick: Whether answers at about the laws' reference delta may be 1e-4 wider: many such compositions of one `laws`
+      cost little more than one, see `ContourComposition`.
+    - sharp: Whether bounds are narrowed that are loose, at a cost of seconds for each answer.
 
-    Raises
-    ------
-    ValueError
-        If a count is negative, the sums differ where all are met, or `most` is not in [1, their sum].
+    Raises ValueError if a count is negative, the sums differ where all are met, or `most` is not in [1, their sum].
     """
 
     def __init__(

@@ -66,16 +66,10 @@ class Part(Protocol):
 class AnyOf:
     """Instances each of which presents a pair that one of some laws dominates, or an average of some.
 
-    Parameters
-    ----------
-    laws : sequence of PrivacyLossDistribution or Branch
-        At least one. A branch that makes the bound loose is divided.
-    instances : int
-        How many.
-    cut : float
-        The mass that every pair may lose on each side.
-    most_splits : int
-        How many branches are divided for a line at the most.
+    - laws: At least one. A branch that makes the bound loose is divided.
+    - instances: How many.
+    - cut: The mass that every pair may lose on each side.
+    - most_splits: How many branches are divided for a line at the most.
     """
 
     def __init__(
@@ -149,17 +143,11 @@ class AnyOf:
 class Together:
     """The privacy curve of independent parts.
 
-    Parameters
-    ----------
-    parts : sequence of Part
-        At least one: joint changes, and instances of families of pairs.
-    attained : Parts
-        Pairs that datasets attain at once, and how often each: for the lower end, which is trivial without any.
-    reference_delta : float
-        Where the lower end shall be sharp.
-    smoothing : float
-        The extra variance of the total loss, relatively: half of that is what it costs of epsilon. With less of it
-        cells of joint changes would be looked at far from the tilt, where they are loose.
+    - parts: At least one: joint changes, and instances of families of pairs.
+    - attained: Pairs that datasets attain at once, and how often each: for the lower end, which is trivial without any.
+    - reference_delta: Where the lower end shall be sharp.
+    - smoothing: The extra variance of the total loss, relatively: half of that is what it costs of epsilon. With less
+      of it cells of joint changes would be looked at far from the tilt, where they are loose.
     """
 
     def __init__(

@@ -28,18 +28,12 @@ _AT_ONCE = 32
 class BinnedPairs:
     """Pairs of laws, P1 against P0, whose likelihood ratio grows from bin to bin.
 
-    Parameters
-    ----------
-    zero, zero_error : ndarray, shape (pairs, bins)
-        P0 of each bin, and a bound on its error.
-    gain, gain_error : ndarray, shape (pairs, bins)
-        P1 - P0 of each bin.
-    ratio, ratio_error : ndarray, shape (pairs, bins + 1)
-        P1/P0 - 1 at the first integer of each bin, and of what follows the last.
-    missing : ndarray, shape (pairs,)
-        Bounds on the mass outside all bins, under both laws.
-    largest_loss : float
-        The largest absolute privacy loss that any bin may hold, in nats.
+    - zero, zero_error (ndarray, shape (pairs, bins)): P0 of each bin, and a bound on its error.
+    - gain, gain_error (ndarray, shape (pairs, bins)): P1 - P0 of each bin.
+    - ratio, ratio_error (ndarray, shape (pairs, bins + 1)): P1/P0 - 1 at the first integer of each bin, and of what
+      follows the last.
+    - missing (ndarray, shape (pairs,)): Bounds on the mass outside all bins, under both laws.
+    - largest_loss: The largest absolute privacy loss that any bin may hold, in nats.
     """
 
     zero: Floats
@@ -130,14 +124,9 @@ class BinnedPairs:
         sum over bins; it is convex in e^eps, hence below the chords between these points. It is evaluated a little
         above the computed ratio for eps >= 0, where it falls, and below it for eps < 0, where the excess rises.
 
-        Parameters
-        ----------
-        losses : ndarray, shape (points,)
-            Where, increasing, in nats.
+        - losses (ndarray, shape (points,)): Where, increasing, in nats.
 
-        Returns
-        -------
-        ndarray, shape (pairs, points)
+        Returns: ndarray, shape (pairs, points).
         """
         found = np.empty((self.missing.size, losses.size))
         # Few pairs at a time: what is in between stays small.

@@ -50,19 +50,14 @@ def chord(
 ) -> Directions:
     """Return profiles a (`up`) and b (`down`) of which every member of the family is below the chord.
 
-    Parameters
-    ----------
-    step : float
-        Profiles are given at eps = step * (-m, ..., m), in nats.
-    end : ndarray, shape (2m + 1,)
-        Excess profile g of the member at s = 0, a guess of a: the result is a bound whatever it is.
-    cells : ndarray, shape (cells, 2m + 1)
-        Upper bounds on the excess profiles of the members with s in each cell. At the ends of the grid all are 0 but
-        for missing mass.
-    shares : ndarray, shape (cells, 2)
-        The least and the greatest s of each cell; cells and their mirror images must cover [0, 1].
-    missing_mass : float
-        What is missing in all the profiles, at most.
+    - step: Profiles are given at eps = step * (-m, ..., m), in nats.
+    - end (ndarray, shape (2m + 1,)): Excess profile g of the member at s = 0, a guess of a: the result is a bound
+      whatever it is.
+    - cells (ndarray, shape (cells, 2m + 1)): Upper bounds on the excess profiles of the members with s in each cell. At
+      the ends of the grid all are 0 but for missing mass.
+    - shares (ndarray, shape (cells, 2)): The least and the greatest s of each cell; cells and their mirror images must
+      cover [0, 1].
+    - missing_mass: What is missing in all the profiles, at most.
     """
     check_real("step", step, low=0.0, low_open=True)
     if end[[0, -1]].any() or cells[:, [0, -1]].any():
@@ -96,19 +91,13 @@ def chord(
 class Members:
     """All other members of a family, by their distance from its end.
 
-    Parameters
-    ----------
-    step : float
-        Profiles are given at eps = step * (-m, ..., m), in nats.
-    end : ndarray, shape (2m + 1,)
-        Upper bound on the excess profile of the member at the end.
-    rows : ndarray, shape (rows, 2m + 1)
-        Upper bounds on the excess profiles of all others, each of one or of several. At the ends of the grid all are 0
-        but for missing mass.
-    distances : ndarray, shape (rows,)
-        From the end, in (0, 1], increasing. (They choose the bounds: what they are is part of no proof.)
-    missing_mass : float
-        What is missing in all the profiles, at most.
+    - step: Profiles are given at eps = step * (-m, ..., m), in nats.
+    - end (ndarray, shape (2m + 1,)): Upper bound on the excess profile of the member at the end.
+    - rows (ndarray, shape (rows, 2m + 1)): Upper bounds on the excess profiles of all others, each of one or of
+      several. At the ends of the grid all are 0 but for missing mass.
+    - distances (ndarray, shape (rows,)): From the end, in (0, 1], increasing. (They choose the bounds: what they are is
+      part of no proof.)
+    - missing_mass: What is missing in all the profiles, at most.
     """
 
     def __init__(self, step: float, end: Floats, rows: Floats, distances: Floats, missing_mass: float) -> None:
@@ -129,10 +118,7 @@ class Members:
         nearer than that, at a distance x, is below `(1 - t) a + t b` with `t = 1 - x / foot`. (Any t in (0, 1] would
         prove as much.)
 
-        Parameters
-        ----------
-        reach, foot : float
-            reach <= 4/5 foot.
+        - reach, foot: reach <= 4/5 foot.
         """
         check_real("foot", foot, low=1.25 * check_real("reach", reach, low=0.0, low_open=True))
         first = int(np.searchsorted(self._distances, reach))
@@ -157,10 +143,7 @@ class Members:
         Every member is below one of them, and they are closer to it than the supremum of all: for bounds that take each
         pair by itself, as those for joint changes do.
 
-        Parameters
-        ----------
-        cuts : sequence of float
-            Increasing.
+        - cuts: Increasing.
         """
         places = np.searchsorted(cuts, self._distances, side="right")
         # What lies beyond the first cut is there only if a member does.

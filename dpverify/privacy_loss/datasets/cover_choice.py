@@ -41,10 +41,7 @@ _WORTH = 2e-4
 def loss_grid(pairs: Pairs) -> tuple[float, float, float]:
     """Return the largest standard deviation, the largest loss, and the step of a grid of losses, in nats.
 
-    Parameters
-    ----------
-    pairs : sequence of PrivacyLossDistribution
-        At least one.
+    - pairs: At least one.
     """
     spread, largest = max(map(_standard_deviation, pairs)), max(pair.largest_loss for pair in pairs)
     return spread, largest, max(spread / _CELLS_PER_DEVIATION, 2.0 * largest / _MOST_CELLS, _SMALLEST_STEP)
@@ -53,17 +50,11 @@ def loss_grid(pairs: Pairs) -> tuple[float, float, float]:
 def sharpest(covers: Covers, grid: ChangeGrid, delta: float, cut: float) -> Sequence[Entry]:
     """Return the choice of a family's covers whose bound on joint changes is likely the least.
 
-    Parameters
-    ----------
-    covers : Covers
-        The choices are itself, its `others`, and its `pieces` where T^2 allows for so many moves that no single one
-        counts.
-    grid : ChangeGrid
-        Of the changes.
-    delta : float
-        Where accuracy is wanted.
-    cut : float
-        The mass that every pair may lose on each side.
+    - covers: The choices are itself, its `others`, and its `pieces` where T^2 allows for so many moves that no single
+      one counts.
+    - grid: Of the changes.
+    - delta: Where accuracy is wanted.
+    - cut: The mass that every pair may lose on each side.
     """
     many = looseness(grid.change) <= 1.0
     covering: list[Sequence[Entry]] = [covers, *covers.others, *(covers.pieces if many else ())]

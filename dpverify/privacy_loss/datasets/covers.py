@@ -26,14 +26,9 @@ _DISTINCT = 0.008
 class Branch:
     """A pair that dominates a part of a family, and the parts of that part: together they dominate it more closely.
 
-    Parameters
-    ----------
-    pair : PrivacyLossDistribution
-        Of which any pair of the part is a post-processing.
-    split : callable
-        Returns the smaller parts; none where there is nothing to divide.
-    attained : bool
-        Whether a dataset attains the pair, whatever the others' pairs in other instances are.
+    - pair: Of which any pair of the part is a post-processing.
+    - split: Returns the smaller parts; none where there is nothing to divide.
+    - attained: Whether a dataset attains the pair, whatever the others' pairs in other instances are.
     """
 
     pair: PrivacyLossDistribution
@@ -44,10 +39,7 @@ class Branch:
 class Made(Sequence[Item]):
     """Items that are made when they are first asked for, and kept.
 
-    Parameters
-    ----------
-    makers : sequence of callables
-        One for each.
+    - makers: One for each.
     """
 
     def __init__(self, makers: Sequence[Callable[[], Item]]) -> None:
@@ -63,19 +55,14 @@ class Made(Sequence[Item]):
 class Covers(tuple[Entry, ...]):
     """Entries for a `FamilyComposition`, and others that would do as well: each choice covers every pair by itself.
 
-    Parameters
-    ----------
-    entries : sequence of Entry
-        Good in general.
-    others : sequence of sequences of PrivacyLossDistribution
-        Better for some numbers of instances. In order: what precedes the last pair of each takes ever more from it, and
-        the last choice is best for one. They and the pieces may be `Made` when asked for.
-    once : sequence of PrivacyLossDistribution
-        Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst often.
-    single : callable, optional
-        Returns parts of the family, of which the pair of one by itself dominates any pair of the family; see `AnyMix`.
-    pieces : sequence of sequences of PrivacyLossDistribution, optional
-        More choices, of more pairs that are closer to those they stand for: where each is bounded by itself.
+    - entries: Good in general.
+    - others: Better for some numbers of instances. In order: what precedes the last pair of each takes ever more from
+      it, and the last choice is best for one. They and the pieces may be `Made` when asked for.
+    - once: Pairs that a dataset attains, for lower bounds of one instance: a dataset that is worst once is not worst
+      often.
+    - single: Returns parts of the family, of which the pair of one by itself dominates any pair of the family; see
+      `AnyMix`.
+    - pieces: More choices, of more pairs that are closer to those they stand for: where each is bounded by itself.
     """
 
     others: Sequence[Sequence[PrivacyLossDistribution]]

@@ -33,14 +33,9 @@ def sure_coins(users: int, p: float, tail: float) -> tuple[int, float]:
 class ListedReports:
     """The pairs of cells, and of what they are divided into, each listed when it is first asked for.
 
-    Parameters
-    ----------
-    users : int
-        n, the user under attack included.
-    p : float
-        The flip probability, in (0, 1/2).
-    tail : float
-        About what each pair may leave out.
+    - users: n, the user under attack included.
+    - p: The flip probability, in (0, 1/2).
+    - tail: About what each pair may leave out.
     """
 
     def __init__(self, users: int, p: float, tail: float) -> None:

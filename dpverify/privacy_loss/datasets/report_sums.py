@@ -137,12 +137,9 @@ class _Side:
 class ReportSums:
     """Sums of the reports of several crowds, which share the flip probability.
 
-    Parameters
-    ----------
-    zeros, ones, coins : sequence of int, shape (sums,)
-        How many other users of each crowd hold 0, hold 1, and report a fair coin; at most 2^52.
-    flip_probability : float
-        p in (0, 1/2).
+    - zeros, ones, coins (sequence of int, shape (sums,)): How many other users of each crowd hold 0, hold 1, and report
+      a fair coin; at most 2^52.
+    - flip_probability: p in (0, 1/2).
     """
 
     def __init__(self, zeros: list[int], ones: list[int], coins: list[int], flip_probability: float) -> None:
@@ -216,12 +213,9 @@ class ReportSums:
     def blocks(self, *, tail: float = 1e-42, bins_per_deviation: float = 50.0) -> Iterator[BinnedPairs]:
         """Yield the pairs of all sums, few at a time, in bins of a common width: one integer for small deviations.
 
-        Parameters
-        ----------
-        tail : float
-            The mass that may be cut at each side, in [1e-290, 0.5]; masses below about 1e-250 may be lost in rounding.
-        bins_per_deviation : float
-            How many bins a standard deviation should have, positive.
+        - tail: The mass that may be cut at each side, in [1e-290, 0.5]; masses below about 1e-250 may be lost in
+          rounding.
+        - bins_per_deviation: How many bins a standard deviation should have, positive.
         """
         check_real("tail", tail, low=1e-290, high=0.5)
         check_real("bins_per_deviation", bins_per_deviation, low=0.0, low_open=True)

@@ -42,20 +42,12 @@ def worst_branch(
 ) -> Worst:
     """Return a bound on the largest sum of what some branches stand for.
 
-    Parameters
-    ----------
-    branches : sequence of Branch
-        At least one.
-    above : callable
-        Returns a bound on each sum that is quick to compute; it is told of every branch before `sum_of` is.
-    sum_of : callable
-        Returns an upper bound on the sum of one.
-    least : float
-        Sums below this are not looked at: it bounds them all.
-    enough : float
-        A branch of a larger sum is divided, if it has parts.
-    most_splits : int
-        How many are divided at the most.
+    - branches: At least one.
+    - above: Returns a bound on each sum that is quick to compute; it is told of every branch before `sum_of` is.
+    - sum_of: Returns an upper bound on the sum of one.
+    - least: Sums below this are not looked at: it bounds them all.
+    - enough: A branch of a larger sum is divided, if it has parts.
+    - most_splits: How many are divided at the most.
     """
     number, splits = itertools.count(), 0
     queue = [(-high, next(number), branch, False) for high, branch in zip(above(branches), branches, strict=True)]

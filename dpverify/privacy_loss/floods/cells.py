@@ -42,17 +42,10 @@ class Enclosure(NamedTuple):
 class Cells(NamedTuple):
     """What is known of the cells that are kept, shape (cells,), and of the rest.
 
-    Parameters
-    ----------
-    one, zero : ndarray
-        P1 and P0 of each cell, of relative error `error`.
-    low, high : ndarray
-        Between which all losses in a cell lie, each up to twice that error.
-    infinite : float
-        P0 of where P1 is 0, of the same relative error.
-    missing : (float, float)
-        Upper bounds on what P1 and P0 have elsewhere.
-    error : float
+    - one, zero: P1 and P0 of each cell, of relative error `error`.
+    - low, high: Between which all losses in a cell lie, each up to twice that error.
+    - infinite: P0 of where P1 is 0, of the same relative error.
+    - missing: Upper bounds on what P1 and P0 have elsewhere.
     """
 
     one: Floats
@@ -67,12 +60,8 @@ class Cells(NamedTuple):
 def enclosed(cells: Cells, resolution: float) -> Enclosure:
     """Put cells on a grid of losses, from above and from below.
 
-    Parameters
-    ----------
-    cells : Cells
-        What is known of them.
-    resolution : float
-        In how many cells the loss changes by about one of its standard deviations.
+    - cells: What is known of them.
+    - resolution: In how many cells the loss changes by about one of its standard deviations.
     """
     one, zero = cells.one, cells.zero
     if not one.size:

@@ -57,12 +57,8 @@ class Sums:
 
     Those asked for last are kept: who goes through intervals of growing widths makes all of them once.
 
-    Parameters
-    ----------
-    pmf : ndarray
-        Of 0, 1, ... .
-    low, high : int
-        Integers are looked up in [low, high), which holds those of the pmf.
+    - pmf: Of 0, 1, ... .
+    - low, high: Integers are looked up in [low, high), which holds those of the pmf.
     """
 
     def __init__(self, pmf: Floats, low: int, high: int) -> None:

@@ -43,18 +43,11 @@ _MOST_LISTED = 2**23
 class SmallerCount:
     """A `View` of both counts, for noise of a whole shape.
 
-    Parameters
-    ----------
-    shape : int
-        r >= 1.
-    p : float
-        In (0, 1).
-    flood : (float, float), optional
-        The shape and the p of Z3. None where the smaller count is not seen.
-    law : IntegerLaw, optional
-        Of Z3; None likewise.
-    tail : float
-        About which mass may be left out, in (0, 0.5].
+    - shape: r >= 1.
+    - p: In (0, 1).
+    - flood: The shape and the p of Z3. None where the smaller count is not seen.
+    - law: Of Z3; None likewise.
+    - tail: About which mass may be left out, in (0, 0.5].
     """
 
     def __init__(

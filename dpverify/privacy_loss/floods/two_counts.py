@@ -85,26 +85,15 @@ def negative_binomial_counts(
 ) -> Enclosure:
     """Enclose the pair of the counts for Z1, Z2 ~ NB(shape, p) and Z3 ~ NB(*flood), or of their difference alone.
 
-    Parameters
-    ----------
-    shape, p : float
-        r > 0 and p in (0, 1).
-    flood : (float, float), optional
-        r' > 0 and p' in [0, 1). None is an unlimited flood: the counts then tell no more than their difference.
-    tail : float
-        About what may be left out, in (0, 0.5].
-    effort, most_effort : float
-        See `two_counts`.
-    max_atoms : int
-        How many atoms each law may have.
+    - shape, p: r > 0 and p in (0, 1).
+    - flood: r' > 0 and p' in [0, 1). None is an unlimited flood: the counts then tell no more than their difference.
+    - tail: About what may be left out, in (0, 0.5].
+    - effort, most_effort: See `two_counts`.
+    - max_atoms: How many atoms each law may have.
 
-    Raises
-    ------
-    ValueError
-        If an argument is out of range.
-    CapacityError
-        If the noise is too wide; much sooner where every cell is a point: for floods of a shape below 1, and for noise
-        of such a shape without a flood that decays as slowly as its square.
+    Raises ValueError if an argument is out of range. Raises CapacityError if the noise is too wide; much sooner where
+    every cell is a point: for floods of a shape below 1, and for noise of such a shape without a flood that decays as
+    slowly as its square.
     """
     check_real("p", p, low=0.0, high=1.0, low_open=True, high_open=True)
     check_real("tail", tail, low=0.0, high=0.5, low_open=True)
@@ -139,24 +128,14 @@ def two_counts(
 ) -> Enclosure:
     """Enclose the pair of (x + Z1 + Z3, Z2 + Z3) for x = 1 against x = 0.
 
-    Parameters
-    ----------
-    own : IntegerLaw
-        Of Z1 and of Z2, on the integers from 0 on.
-    flood : IntegerLaw, optional
-        Of Z3, on the integers from 0 on. When omitted, the difference of the counts is all that is seen.
-    order : Order
-        How the loss changes from cell to cell.
-    effort : float
-        About how many products may be made: the more, the finer the cells. Cells that are too coarse to be of use are
-        refined beyond it.
-    most_effort : float
-        How many may be made for those: beyond, it is refused.
+    - own: Of Z1 and of Z2, on the integers from 0 on.
+    - flood: Of Z3, on the integers from 0 on. When omitted, the difference of the counts is all that is seen.
+    - order: How the loss changes from cell to cell.
+    - effort: About how many products may be made: the more, the finer the cells. Cells that are too coarse to be of use
+      are refined beyond it.
+    - most_effort: How many may be made for those: beyond, it is refused.
 
-    Raises
-    ------
-    CapacityError
-        If that takes too long.
+    Raises CapacityError if that takes too long.
     """
     return _enclosed(Listed(own, flood), order, effort, most_effort)
 

@@ -43,14 +43,9 @@ _SHRUNK = 1.0 - 1e-9
 class AttainedChange:
     """The privacy curves of a few changes that are attained, of which the largest counts.
 
-    Parameters
-    ----------
-    pairs : sequence of PrivacyLossDistribution
-        Pairs of a bit's full change that a dataset attains in every coordinate at once.
-    change : L2Bounded
-        T^2 and m.
-    reference_delta : float
-        At which delta the changes are chosen.
+    - pairs: Pairs of a bit's full change that a dataset attains in every coordinate at once.
+    - change: T^2 and m.
+    - reference_delta: At which delta the changes are chosen.
     """
 
     def __init__(

@@ -35,12 +35,8 @@ _LARGEST_EXPONENT = 700.0
 class Move(NamedTuple):
     """A bit's probabilities to be 0 and 1, before and after, each with a small relative error, and how far it moves.
 
-    Parameters
-    ----------
-    before, after : (float, float)
-        The probabilities of 0 and of 1.
-    size : float
-        t, positive: by how much a 1 gets likelier.
+    - before, after: The probabilities of 0 and of 1.
+    - size: t, positive: by how much a 1 gets likelier.
     """
 
     before: tuple[float, float]

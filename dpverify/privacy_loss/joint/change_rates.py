@@ -44,17 +44,10 @@ _FEW_MOVES = 4
 class ChangeGrid:
     """The moves that are looked at, for one kind of change, and what those between them cost at most.
 
-    Parameters
-    ----------
-    change : L2Bounded
-        T^2 and m. If it is an `L2Ball`, a move of size t around the midpoint c costs t^2 + c^2, otherwise t^2.
-    log_delta : float
-        -ln of the delta where accuracy is wanted.
-    guess : bool
-        Whether what lies between moves of a coarse grid is taken to cost no more than these, which proves nothing.
+    - change: T^2 and m. If it is an `L2Ball`, a move of size t around the midpoint c costs t^2 + c^2, otherwise t^2.
+    - log_delta: -ln of the delta where accuracy is wanted.
+    - guess: Whether what lies between moves of a coarse grid is taken to cost no more than these, which proves nothing.
 
-    Notes
-    -----
     *Without a ball* sure bits are the worst: there is one level, of the moves from a sure 0 and to a sure 1.
     *With one*, `|c| (1-|c|) <= t^2` may be taken: levels are shares of the ends of that range, which are `+-C`,
     `C = (1 - sqrt(1 - 4t^2)) / 2` or 1 - t for t >= 1/2. C(t) is convex on either side of 1/2, which is a grid point,
@@ -117,19 +110,12 @@ class ChangeGrid:
         F is the logarithm of the interpolation of `|phi|` between the moves (and 1 at t = 0), linear along every level
         and from level to level: a pair between them is dominated by a mixture of theirs.
 
-        Parameters
-        ----------
-        log_moduli : ndarray, shape (sizes, levels, nodes)
-            ln |phi|, the largest over the moves of each level; nan for the levels that were not looked at.
+        - log_moduli (ndarray, shape (sizes, levels, nodes)): ln |phi|, the largest over the moves of each level; nan
+          for the levels that were not looked at.
 
-        Returns
-        -------
-        rates : ndarray, shape (sizes, strips, nodes)
-            The first cell begins at 0; strips lie between neighbouring levels.
-        crowd : ndarray, shape (nodes,)
+        Returns rates (ndarray, shape (sizes, strips, nodes)): The first cell begins at 0; strips lie between
+        neighbouring levels. Returns crowd: ndarray, shape (nodes,).
 
-        Notes
-        -----
         *Along a level*, let r be the larger of `ln|phi| / q` at the ends of a cell, which are D apart and cost q. There
         |phi| is at most the chord of e^(r q), which lies at most `D^2/8` times the largest `(2 r + 4 r^2 q) e^(r q)`
         above it; so F/q exceeds r by at most `(D^2 / 8 min q) (2 r + 4 r^2 max q)+ e^(|r| (max q - min q))`. F is also
@@ -226,10 +212,7 @@ class ChangeGrid:
         duality it is at most the largest `ln J_c + l (limit - weight of p_c)` for any l >= 0 and either kind of
         constraint.
 
-        Parameters
-        ----------
-        log_integrals : ndarray, shape (cells,)
-            ln J_c, upper bounds; -inf for cells without moves.
+        - log_integrals (ndarray, shape (cells,)): ln J_c, upper bounds; -inf for cells without moves.
         """
         shift, cells = float(log_integrals.max()), log_integrals > -math.inf
         if not math.isfinite(shift):

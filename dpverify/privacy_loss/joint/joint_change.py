@@ -72,20 +72,13 @@ _LOOKED_AT = 48
 class JointChange:
     """The privacy curve of a user who changes the probabilities of m bits by t_j, `sum t_j^2 <= T^2`.
 
-    Parameters
-    ----------
-    pairs : sequence of PrivacyLossDistribution or of groups of them
-        As for `FamilyComposition`: pairs of a bit's full change, up and down, which together dominate those of every
-        dataset; a group is covered by the supremum of its profiles.
-    change : L2Bounded
-        T^2 and m; an `L2Ball` where the bits come from points of a ball, which allows for less.
-    attained : sequence of PrivacyLossDistribution
-        Pairs that a dataset attains in every coordinate at once, for the lower bound: see `AttainedChange`. Without any
-        it is trivial.
-    reference_delta : float
-        Where accuracy is wanted: what is far less likely is cut, and charged.
-    guess : bool
-        Whether upper ends need only be about right, within a few per cent, for searches: they then prove nothing.
+    - pairs: As for `FamilyComposition`: pairs of a bit's full change, up and down, which together dominate those of
+      every dataset; a group is covered by the supremum of its profiles.
+    - change: T^2 and m; an `L2Ball` where the bits come from points of a ball, which allows for less.
+    - attained: Pairs that a dataset attains in every coordinate at once, for the lower bound: see `AttainedChange`.
+      Without any it is trivial.
+    - reference_delta: Where accuracy is wanted: what is far less likely is cut, and charged.
+    - guess: Whether upper ends need only be about right, within a few per cent, for searches: they then prove nothing.
     """
 
     def __init__(

@@ -56,16 +56,11 @@ def _nothing(most: float) -> float:
 class RestMoments:
     """Bounds on moments of all changes that cost at most so much.
 
-    Parameters
-    ----------
-    tilts : ndarray, shape (tilts,)
-        theta, positive.
-    rates : ndarray, shape (cells, tilts)
-        Upper bounds on a move's `ln E e^(theta loss)` over its cost, for the moves in each cell.
-    charges : ndarray, shape (tilts,)
-        What is added to the sum over all moves, not negative.
-    least_costs : ndarray, shape (cells,)
-        Of the moves in each cell, increasing.
+    - tilts (ndarray, shape (tilts,)): theta, positive.
+    - rates (ndarray, shape (cells, tilts)): Upper bounds on a move's `ln E e^(theta loss)` over its cost, for the moves
+      in each cell.
+    - charges (ndarray, shape (tilts,)): What is added to the sum over all moves, not negative.
+    - least_costs (ndarray, shape (cells,)): Of the moves in each cell, increasing.
     """
 
     tilts: Floats
@@ -112,16 +107,10 @@ class _Part(NamedTuple):
 class LargestMove:
     """The largest divergence of all changes that have a move of more than a certain cost.
 
-    Parameters
-    ----------
-    grid : ChangeGrid
-        The grid of moves.
-    atoms : sequence of dict of int to sequence of LossAtoms
-        For each size the losses of its moves by level, complete but for infinite ones.
-    rest : RestMoments
-        For the other moves.
-    split : float
-        The cost that the largest move exceeds, below T^2.
+    - grid: The grid of moves.
+    - atoms: For each size the losses of its moves by level, complete but for infinite ones.
+    - rest: For the other moves.
+    - split: The cost that the largest move exceeds, below T^2.
     """
 
     def __init__(
@@ -147,26 +136,17 @@ class LargestMove:
     def divergence(self, epsilon: float, among: Bound = _nothing) -> float:
         """Return an upper bound on the hockey-stick divergence at a real epsilon, what is left out apart.
 
-        Parameters
-        ----------
-        epsilon : float
-            In nats.
-        among : callable, optional
-            An upper bound on the divergence of all changes no move of which costs more than so much.
+        - epsilon: In nats.
+        - among: An upper bound on the divergence of all changes no move of which costs more than so much.
         """
         return max((min(self._mean(part, epsilon), among(part.most)) for part in self._parts), default=0.0)
 
     def epsilon(self, divergence: float, low: float, among: Bound = _nothing) -> float:
         """Return an epsilon from `low` on at which the divergence is at most so much.
 
-        Parameters
-        ----------
-        divergence : float
-            In (0, 1).
-        low : float
-            In nats, finite.
-        among : callable, optional
-            An epsilon that suits all changes no move of which costs more than so much.
+        - divergence: In (0, 1).
+        - low: In nats, finite.
+        - among: An epsilon that suits all changes no move of which costs more than so much.
         """
         found = low
         for part in self._parts:

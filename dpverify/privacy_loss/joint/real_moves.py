@@ -70,16 +70,10 @@ _COMPOSED = 2
 class MoveGrid(ChangeGrid):
     """Sizes of moves, up to the largest, integers among them; as levels the two kinds of a move.
 
-    Parameters
-    ----------
-    square : float
-        What the squares of the moves add up to at most.
-    largest : float
-        The largest move.
-    coordinates : int
-        How many counts may move.
-    guess : bool
-        Whether only the moves that all counts make alike and the largest are looked at, which proves nothing.
+    - square: What the squares of the moves add up to at most.
+    - largest: The largest move.
+    - coordinates: How many counts may move.
+    - guess: Whether only the moves that all counts make alike and the largest are looked at, which proves nothing.
     """
 
     def __init__(self, square: float, largest: float, coordinates: int, *, guess: bool = False) -> None:
@@ -100,22 +94,14 @@ class RealMoves:
 
     The squares of the increases add up to `square` at most, and those of the decreases.
 
-    Parameters
-    ----------
-    noise : callable
-        The law of the noise of each count, on integers >= 0, from a bound on each of its tails.
-    square : float
-        The largest sum of t_j^2 over the increases, and over the decreases, positive.
-    largest : float
-        The largest |t_j|, positive, at most the root of `square`.
-    coordinates : int
-        How many counts may increase at once, and as many others decrease: at least square / largest^2.
-    runs : int
-        Of how many runs these are, each of an even share of `square` and `coordinates`: attained changes keep to that.
-    reference_delta : float
-        Where accuracy is wanted: what is far less likely is cut, and charged.
-    guess : bool
-        Whether upper ends need only be about right, for searches: they then prove nothing.
+    - noise: The law of the noise of each count, on integers >= 0, from a bound on each of its tails.
+    - square: The largest sum of t_j^2 over the increases, and over the decreases, positive.
+    - largest: The largest |t_j|, positive, at most the root of `square`.
+    - coordinates: How many counts may increase at once, and as many others decrease: at least square / largest^2.
+    - runs: Of how many runs these are, each of an even share of `square` and `coordinates`: attained changes keep to
+      that.
+    - reference_delta: Where accuracy is wanted: what is far less likely is cut, and charged.
+    - guess: Whether upper ends need only be about right, for searches: they then prove nothing.
     """
 
     def __init__(
@@ -235,8 +221,12 @@ class RealMoves:
         """About the standard deviation of the total loss."""
         return self.estimate(1e-9)[1]
 
-    def log_integral(self, contour: Contour) -> float:
-        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out."""
+    def log_integral(self, contour: Contour, share: float = 1.0) -> float:
+        """Return ln J, where every divergence at x is at most `J e^(-tilt x)` and what is left out.
+
+        With a share, of the moduli to the power of one over it, which are log-convex in the mixes as well: see
+        `together`.
+        """
         rates, crowds = [], []
         for direction in self.moved:
             moduli = [[atoms.along(contour.nodes, spared=_SPARED).log_moduli for atoms in kinds] for kinds in direction]
@@ -252,7 +242,7 @@ class RealMoves:
         for row in up:
             exponents = row + down + charges * (1.0 + 8.0 * UNIT)
             exponents += 8.0 * UNIT * (np.abs(row) + np.abs(down) + charges)
-            worst = max(worst, float(contour.log_integral(exponents).max()))
+            worst = max(worst, float(contour.log_integral(exponents / share).max()))
         return worst
 
     def _least(self, cost: Cost) -> float:
@@ -279,14 +269,19 @@ class RealMoves:
         return max(self._least(epsilon_at(math.log(left))), 0.0) if left > 0.0 else math.inf
 
     @functools.cached_property
-    def _attained(self) -> list[Composition]:
-        """Changes that two vectors attain: increases from 0 and decreases to 0, of one size, or few and a rest."""
+    def attained(self) -> list[Parts]:
+        """Changes that two vectors attain: increases from 0 and decreases to 0, of one size, or few and a rest.
+
+        Those that promise most first.
+        """
         ups, downs = (self._some(increase) for increase in (True, False))
         both = [(*up, *down) for up, down in itertools.product(ups, downs)]
-        tried = [(total_loss(parts).saddle_point(self._reference)[0], parts) for parts in both]
-        tried.sort(key=lambda each: each[0], reverse=True)
+        return sorted(both, key=lambda parts: -total_loss(parts).saddle_point(self._reference)[0])
+
+    @functools.cached_property
+    def _attained(self) -> list[Composition]:
         found = list[Composition]()
-        for _, parts in tried[:_COMPOSED]:
+        for parts in self.attained[:_COMPOSED]:
             # One that takes a larger grid than fits is one fewer.
             with suppress(CapacityError):
                 found.append(composed_mix(parts, self._reference))

@@ -60,21 +60,13 @@ def report_in_blanket(
     The view is enlarged: all that the others report truthfully, m, and whether the report lies elsewhere. More coins
     are post-processing, so the values of m may be taken together in cells at their smallest m.
 
-    Parameters
-    ----------
-    trials : int
-        The number of others.
-    cover : float
-        The probability that one of them contributes a coin, in [0, 1].
-    kept, swapped : float
-        The probabilities that the report is the one value or the other, `kept >= swapped >= 0`.
-    tail : float
-        Mass that may be cut from each side of each law.
-    elsewhere : float, optional
-        The probability that the report is neither, if known better than by what is left: like the other two it may be
-        off by four units.
-    cells : int
-        The number of cells; exact (for this enlarged view) if it is at least the number of values of m.
+    - trials: The number of others.
+    - cover: The probability that one of them contributes a coin, in [0, 1].
+    - kept, swapped: The probabilities that the report is the one value or the other, `kept >= swapped >= 0`.
+    - tail: Mass that may be cut from each side of each law.
+    - elsewhere: The probability that the report is neither, if known better than by what is left: like the other two it
+      may be off by four units.
+    - cells: The number of cells; exact (for this enlarged view) if it is at least the number of values of m.
     """
     elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     # Fewer coins can only reveal more: the rounding of `cover` is harmless on this side.
@@ -96,10 +88,7 @@ def report_in_view(
     parameters are those of `report_in_blanket`. Where that needs more than 2^25 atoms, coins are added until totals
     are the same in each of several cells: what is seen then is made of the exact view, whose pair dominates its pair.
 
-    Raises
-    ------
-    CapacityError
-        If it would need more than 2^32 atoms.
+    Raises CapacityError if it would need more than 2^32 atoms.
     """
     elsewhere = _elsewhere(trials, cover, kept, swapped, elsewhere)
     check_real("cover", cover, low=0.0, high=1.0, low_open=True, high_open=True)

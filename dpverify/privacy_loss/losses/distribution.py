@@ -24,21 +24,13 @@ class PrivacyLossDistribution:
     The hockey-stick divergence is `H_eps(P||Q) = infinite_mass + sum_i masses_i max(0, 1 - e^(eps - losses_i))`. The
     other direction, (Q, P), is another distribution: build it from the swapped pair.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (atoms,)
-        Finite privacy losses in nats, strictly increasing.
-    masses : ndarray of float64, shape (atoms,)
-        P-mass of each loss, positive.
-    infinite_mass : float
-        P-mass of the outcomes that Q cannot produce.
-    missing_mass : float
-        Upper bound on the P-mass of outcomes that are not listed: it counts as an infinite loss in upper bounds and as
-        nothing in lower bounds.
-    relative_error : float
-        Bound on `|listed / true - 1|` for every mass.
-    loss_error : float
-        Bound on `|listed - true|` for every loss, in nats.
+    - losses (ndarray of float64, shape (atoms,)): Finite privacy losses in nats, strictly increasing.
+    - masses (ndarray of float64, shape (atoms,)): P-mass of each loss, positive.
+    - infinite_mass: P-mass of the outcomes that Q cannot produce.
+    - missing_mass: Upper bound on the P-mass of outcomes that are not listed: it counts as an infinite loss in upper
+      bounds and as nothing in lower bounds.
+    - relative_error: Bound on `|listed / true - 1|` for every mass.
+    - loss_error: Bound on `|listed - true|` for every loss, in nats.
     """
 
     losses: NDArray[np.float64]
@@ -119,19 +111,12 @@ class PrivacyLossDistribution:
     ) -> PrivacyLossDistribution:
         """Build the distribution of (P, Q) from two probability mass functions on the same outcomes.
 
-        Parameters
-        ----------
-        p, q : array_like, shape (outcomes,)
-            P(y) and Q(y) of every outcome y.
-        missing_mass : float
-            Upper bound on the P-mass of the outcomes left out.
-        relative_error : float
-            Bound on the relative error of every entry of both.
+        - p, q (array_like, shape (outcomes,)): P(y) and Q(y) of every outcome y.
+        - missing_mass: Upper bound on the P-mass of the outcomes left out.
+        - relative_error: Bound on the relative error of every entry of both.
 
-        Raises
-        ------
-        ValueError
-            For shapes that differ, negative, non-finite or subnormal entries, or sums off 1 beyond the stated errors.
+        Raises ValueError for shapes that differ, negative, non-finite or subnormal entries, or sums off 1 beyond the
+        stated errors.
         """
         p_mass, q_mass = np.asarray(p, dtype=np.float64), np.asarray(q, dtype=np.float64)
         if p_mass.ndim != 1 or p_mass.shape != q_mass.shape:
@@ -201,10 +186,7 @@ class PrivacyLossDistribution:
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence `H_eps(P||Q)` at one real epsilon, with its proved error.
 
-        Parameters
-        ----------
-        epsilon : float
-            Any finite real number, in nats.
+        - epsilon: Any finite real number, in nats.
         """
         check_real("epsilon", epsilon)
         # The subtraction eps - loss rounds: charged as an error of the loss.

@@ -42,15 +42,9 @@ def to_dp_accounting(
 ) -> pld_module.PrivacyLossDistribution:
     """Return dp-accounting's (pessimistic) distribution of the two directions of a pair.
 
-    Parameters
-    ----------
-    remove, add : PrivacyLossDistribution
-        The two directions; dp-accounting takes the worse of the two at every epsilon.
-    step : float
-        Its discretisation interval, in nats.
+    - remove, add: The two directions; dp-accounting takes the worse of the two at every epsilon.
+    - step: Its discretisation interval, in nats.
 
-    Notes
-    -----
     Masses and losses are upper bounds. What dp-accounting computes from them is subject to its own truncation and
     floating-point error.
     """
@@ -92,12 +86,8 @@ def _grid(pmf: PLDPmf) -> GridPrivacyLoss:
 class ShuffleEvent(dp_accounting.DpEvent):  # type: ignore[misc]
     """One instance of a shuffle protocol: the family of pairs that it may present.
 
-    Parameters
-    ----------
-    pairs : tuple of PrivacyLossDistribution or of groups of them
-        As in `FamilyComposition`.
-    attained : tuple of PrivacyLossDistribution
-        Pairs that some dataset attains.
+    - pairs: As in `FamilyComposition`.
+    - attained: Pairs that some dataset attains.
     """
 
     pairs: tuple[Entry, ...]
@@ -107,10 +97,7 @@ class ShuffleEvent(dp_accounting.DpEvent):  # type: ignore[misc]
 class ShuffleAccountant(privacy_accountant.PrivacyAccountant):  # type: ignore[misc]
     """A dp-accounting accountant for `ShuffleEvent`, alone or in (self-)composition; replace-one adjacency.
 
-    Parameters
-    ----------
-    relative_width : float
-        The accuracy wanted of each answer; answers are upper bounds.
+    - relative_width: The accuracy wanted of each answer; answers are upper bounds.
     """
 
     def __init__(self, relative_width: float = 1e-4) -> None:

@@ -37,12 +37,8 @@ def stepped_laplace(epsilon: float, steps: int) -> PrivacyLossDistribution:
 
     It dominates continuous Laplace noise of the same epsilon.
 
-    Parameters
-    ----------
-    epsilon : float
-        The largest loss, in (0, 700].
-    steps : int
-        s, at least 1.
+    - epsilon: The largest loss, in (0, 700].
+    - steps: s, at least 1.
     """
     _checked(epsilon, steps)
     # As multiples of eps / s the losses are symmetric, and each is off by two roundings.
@@ -61,12 +57,8 @@ def binned_laplace(epsilon: float, cells: int) -> PrivacyLossDistribution:
 
     Its divergences are attained by the continuous noise, at the least.
 
-    Parameters
-    ----------
-    epsilon : float
-        The largest loss, in (0, 700].
-    cells : int
-        How many cells the losses between both ends are divided into.
+    - epsilon: The largest loss, in (0, 700].
+    - cells: How many cells the losses between both ends are divided into.
     """
     _checked(epsilon, cells)
     middles = epsilon * (np.arange(1 - cells, cells, 2) / cells)

@@ -40,19 +40,11 @@ def flipped_bit(f: float) -> PrivacyLossDistribution:
 def memoized_bit(f: float, p: float, q: float, reports: int, tail: float = DEFAULT_TAIL) -> Directions:
     """Return the pair of `reports` reports on a remembered bit, a 1 against a 0.
 
-    Parameters
-    ----------
-    f : float
-        In (0, 1): the bit is flipped with probability f/2.
-    p, q : float
-        In (0, 1), p < q: the probabilities that a remembered 0, and 1, is reported as 1.
-    reports : int
-        n, at least 1.
-    tail : float
-        Mass that may be cut at each side of each binomial.
+    - f: In (0, 1): the bit is flipped with probability f/2.
+    - p, q: In (0, 1), p < q: the probabilities that a remembered 0, and 1, is reported as 1.
+    - reports: n, at least 1.
+    - tail: Mass that may be cut at each side of each binomial.
 
-    Notes
-    -----
     The log-likelihood ratio of c ones given what the bit became is `t = c ln(q/p) + (n-c) ln((1-q)/(1-p))`. Its value
     next to its zero is taken from Arb and the rest follows in steps, so that t is off by few units of itself and not
     of n. The loss is `g(t) = ln(((2-f) e^t + f) / (f e^t + 2-f))`, odd in t. With M = e^-|t| it is the logarithm of a

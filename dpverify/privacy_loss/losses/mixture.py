@@ -26,14 +26,9 @@ _LARGEST_EXPONENT = 700.0
 class MixedLosses(NamedTuple):
     """The losses of a mixture of both laws against P_0, what they move by at most, and the errors of their evaluation.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (atoms,)
-        `ln(zero + one e^L)` for each L.
-    slope : float
-        Bound on the change of any of them when L changes by at most `loss_error`, in units of that change.
-    rounding : float
-        Bound on the rounding error of every one of them, in nats.
+    - losses (ndarray of float64, shape (atoms,)): `ln(zero + one e^L)` for each L.
+    - slope: Bound on the change of any of them when L changes by at most `loss_error`, in units of that change.
+    - rounding: Bound on the rounding error of every one of them, in nats.
     """
 
     losses: NDArray[np.float64]
@@ -66,15 +61,9 @@ def mixed_losses(pair: NDArray[np.float64], loss_error: float, zero: float, one:
 def bit_probability_change(pair: PrivacyLossDistribution, first: float, second: float) -> PrivacyLossDistribution:
     """Return the distribution of (P_first, P_second) from that of (P_1, P_0).
 
-    Parameters
-    ----------
-    pair : PrivacyLossDistribution
-        Of (P_1, P_0), or of a pair that dominates it.
-    first, second : float
-        The probabilities that the bit is 1, in [0, 1].
+    - pair: Of (P_1, P_0), or of a pair that dominates it.
+    - first, second: The probabilities that the bit is 1, in [0, 1].
 
-    Notes
-    -----
     The loss of an outcome depends on its loss L under the pair alone, as `ln(1-a + a e^L) - ln(1-b + b e^L)`, whose
     derivative is a difference of two numbers in [0, 1]: an error of L does not grow. P_0's mass outside the listed
     outcomes is one minus its mass on them, known to about 1e-13; it counts as missing.
@@ -108,14 +97,9 @@ def erased(pair: Directions, probability: float, kept: float | None = None) -> D
     P1 is the law of the larger sum, and q is how likely the user's one is erased. The likelihood ratio X becomes
     `q + (1-q) X`, at least q: where P1 has no mass, the direction that was infinite has loss ln(1/q).
 
-    Parameters
-    ----------
-    pair : Directions
-        P1 against P0. The directions may list different outcomes.
-    probability : float
-        q in [0, 1].
-    kept : float, optional
-        1 - q, within one rounding of itself, where it is small.
+    - pair: P1 against P0. The directions may list different outcomes.
+    - probability: q in [0, 1].
+    - kept: 1 - q, within one rounding of itself, where it is small.
     """
     q = check_probability("probability", probability)
     if q == 0.0:

@@ -205,18 +205,11 @@ def mixed_reports(
 ) -> Directions:
     """Return the pair of shuffled randomized response when `ones` of the other users hold 1 and `coins` a fair coin.
 
-    Parameters
-    ----------
-    users : int
-        n, at least 1, the user under attack included.
-    ones : int
-        k in [0, n-1-coins].
-    flip_probability : float
-        p in (0, 1/2).
-    tail : float
-        Mass that may be cut at each side of each binomial, in units of p.
-    coins : int
-        In [0, n-1]; a coin's report is a coin again.
+    - users: n, at least 1, the user under attack included.
+    - ones: k in [0, n-1-coins].
+    - flip_probability: p in (0, 1/2).
+    - tail: Mass that may be cut at each side of each binomial, in units of p.
+    - coins: In [0, n-1]; a coin's report is a coin again.
     """
     check_integer("users", users, low=1)
     check_integer("coins", coins, low=0, high=users - 1)

@@ -48,12 +48,8 @@ def _hull(points: Sequence[Point]) -> list[Point]:
 def pair_above(bound: Callable[[float], float], epsilons: Sequence[float]) -> PrivacyLossDistribution:
     """Return a pair whose profile is no less than any that is at most a bound, in both directions.
 
-    Parameters
-    ----------
-    bound : callable
-        An upper bound, in [0, 1], on the divergence at an epsilon >= 0 in either direction.
-    epsilons : sequence of float
-        Where it is asked, increasing and positive; 0 is asked, too. The last should leave little.
+    - bound: An upper bound, in [0, 1], on the divergence at an epsilon >= 0 in either direction.
+    - epsilons: Where it is asked, increasing and positive; 0 is asked, too. The last should leave little.
     """
     last = 0.0
     for epsilon in epsilons:
@@ -77,12 +73,8 @@ def pair_below(
 ) -> PrivacyLossDistribution:
     """Return a pair that is post-processing of another one, of which both profiles are known at some points.
 
-    Parameters
-    ----------
-    first, second : callable
-        The divergence at an epsilon >= 0 in the one and in the other direction, as an interval.
-    epsilons : sequence of float
-        Where they are asked, increasing and positive; 0 is asked, too.
+    - first, second: The divergence at an epsilon >= 0 in the one and in the other direction, as an interval.
+    - epsilons: Where they are asked, increasing and positive; 0 is asked, too.
     """
     low, high = [(Fraction(0), Fraction(1))], [(Fraction(0), Fraction(1))]
     for sign, epsilon in [*((-1, each) for each in reversed(epsilons)), (1, 0.0), *((1, each) for each in epsilons)]:

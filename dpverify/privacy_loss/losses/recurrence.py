@@ -24,16 +24,10 @@ _BLOCK = 1 << _LEVELS
 def decayed_sums(terms: NDArray[np.float64], rate: float) -> NDArray[np.float64]:
     """Return `y_i = sum_{j <= i} e^(-rate (i - j)) x_j`, shape (terms,).
 
-    Parameters
-    ----------
-    terms : ndarray of float64, shape (terms,)
-        The x_j, of any sign.
-    rate : float
-        At least 0; inf leaves the terms as they are. Given rather than `e^-rate`, whose rounding would count once for
-        each place.
+    - terms (ndarray of float64, shape (terms,)): The x_j, of any sign.
+    - rate: At least 0; inf leaves the terms as they are. Given rather than `e^-rate`, whose rounding would count once
+      for each place.
 
-    Notes
-    -----
     `|computed - y_i| <= decayed_sums_error(terms) sum_j e^(-rate (i - j)) |x_j|`, and for weights and products below
     the normal range of floats at most `terms 2^-1021 (1 + sum_j |x_j|)` more. `rate` is taken as exact: where it is
     rounded itself, by a share d, a weight `e^(-rate k)` errs by `rate k d`.

@@ -25,17 +25,10 @@ _LOG_ORDERS = (-25.0, 25.0)
 def renyi_divergence(pair: PrivacyLossDistribution, order: float) -> Interval:
     """Return the Renyi divergence of order alpha > 1 of (P, Q), in nats: `ln E_P[e^((alpha-1) L)] / (alpha - 1)`.
 
-    Parameters
-    ----------
-    pair : PrivacyLossDistribution
-        The pair; compositions add up, so k instances have k times this.
-    order : float
-        alpha, above 1 (mironov2017, Definition 3).
+    - pair: The pair; compositions add up, so k instances have k times this.
+    - order: alpha, above 1 (mironov2017, Definition 3).
 
-    Returns
-    -------
-    Interval
-        `upper` is inf if any P-mass has infinite or unknown loss.
+    Returns: `upper` is inf if any P-mass has infinite or unknown loss.
     """
     check_real("order", order, low=1.0, low_open=True)
     if pair.losses.size == 0:
@@ -63,15 +56,9 @@ def renyi_divergence(pair: PrivacyLossDistribution, order: float) -> Interval:
 def zero_concentrated_rho(pair: PrivacyLossDistribution, orders: np.ndarray | None = None) -> float:
     """Return a lower bound on rho such that the pair is rho-zCDP: the largest `D_alpha / alpha` over a grid of orders.
 
-    Parameters
-    ----------
-    pair : PrivacyLossDistribution
-        The pair, one direction.
-    orders : ndarray, optional
-        The orders to try; 200 between 1.01 and 1e4 in geometric progression when omitted.
+    - pair: The pair, one direction.
+    - orders: The orders to try; 200 between 1.01 and 1e4 in geometric progression when omitted.
 
-    Notes
-    -----
     bun2016, Definition 1.1, asks for all alpha > 1 and both directions: a grid can only refute a smaller rho.
     """
     tried = np.geomspace(1.01, 1e4, 200) if orders is None else np.asarray(orders, dtype=np.float64)
@@ -83,12 +70,9 @@ class ConcentratedCurve:
 
     No law is listed for it, so that it holds for every positive delta; it is an upper end only.
 
-    Parameters
-    ----------
-    sigma : float
-        Of central or discrete Gaussian noise, positive: one instance is 1/(2 sigma^2)-zCDP (canonne2020, Theorem 4).
-    instances : int
-        How many instances there are, whose rho add up.
+    - sigma: Of central or discrete Gaussian noise, positive: one instance is 1/(2 sigma^2)-zCDP (canonne2020, Theorem
+      4).
+    - instances: How many instances there are, whose rho add up.
     """
 
     def __init__(self, sigma: float, instances: int) -> None:
@@ -120,12 +104,8 @@ class RenyiCurve:
     `(1 - y) y^(alpha - 1)` is largest at `y = 1 - 1/alpha`. So its mean, the divergence, is at most that of the right
     side: `e^((alpha - 1) (D_alpha - epsilon))` times the constant, for each order alpha (canonne2020, Proposition 12).
 
-    Parameters
-    ----------
-    rho, xi : Fraction
-        D_alpha is at most `rho alpha + xi`, and what the table adds.
-    table : sequence of (float, Fraction)
-        Orders above 1 and what is added for each: no other order is known then. Empty where rho and xi say all.
+    - rho, xi: D_alpha is at most `rho alpha + xi`, and what the table adds.
+    - table: Orders above 1 and what is added for each: no other order is known then. Empty where rho and xi say all.
     """
 
     def __init__(self, rho: Fraction, xi: Fraction, table: Sequence[tuple[float, Fraction]] = ()) -> None:

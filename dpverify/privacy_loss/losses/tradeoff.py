@@ -34,12 +34,9 @@ class TradeOff:
     `f(a)` is the least probability, under Q, of accepting P, over the tests that reject P with probability at most a
     under P.
 
-    Parameters
-    ----------
-    type_one, type_two : ndarray of float64, shape (corners,)
-        The corners of the polygon: type I errors from 0 to 1, increasing, and the least type II errors, decreasing.
-    error : float
-        Bound on the absolute error of every corner.
+    - type_one, type_two (ndarray of float64, shape (corners,)): The corners of the polygon: type I errors from 0 to 1,
+      increasing, and the least type II errors, decreasing.
+    - error: Bound on the absolute error of every corner.
     """
 
     type_one: NDArray[np.float64]
@@ -79,10 +76,8 @@ class EnclosedTradeOff:
     the largest convex function that is below the trade-off function of each of them. The privacy curve is D from 1 on,
     and `D(1/g) = 1 - (1 - D(g)) / g`; D is convex, never rises, is 1 at 0, and is at least 0 and 1 - g.
 
-    Parameters
-    ----------
-    known : tuple of (float, Interval)
-        Epsilons, from 0 on and increasing by 1e-6 at least, and delta there, of the worst neighbours in both orders.
+    - known: Epsilons, from 0 on and increasing by 1e-6 at least, and delta there, of the worst neighbours in both
+      orders.
     """
 
     known: tuple[tuple[float, Interval], ...]
@@ -97,16 +92,10 @@ class EnclosedTradeOff:
     ) -> EnclosedTradeOff:
         """Return it about as closely as wanted at some type I errors, by asking for delta where that tells most.
 
-        Parameters
-        ----------
-        delta : callable
-            Returns delta at an epsilon from 0 on.
-        rates : iterable of Fraction
-            Type I errors, in (0, 1).
-        tolerance : float
-            The width wanted, absolutely; what widens delta itself is not made up for.
-        known : iterable of (float, Interval)
-            What delta is known to be.
+        - delta: Returns delta at an epsilon from 0 on.
+        - rates: Type I errors, in (0, 1).
+        - tolerance: The width wanted, absolutely; what widens delta itself is not made up for.
+        - known: What delta is known to be.
         """
         found = cls(tuple(_apart({0.0: delta(0.0)} | dict(known))))
         for rate in rates:

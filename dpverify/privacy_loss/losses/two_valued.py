@@ -104,12 +104,8 @@ def composed_epsilon(epsilon0: float, mechanisms: int, delta: float) -> flint.ar
 class TwoValuedCurve:
     """The privacy curve of m instances of a mechanism whose only losses are eps0 and -eps0.
 
-    Parameters
-    ----------
-    loss : Interval
-        Contains eps0 > 0, finite. A larger one dominates a smaller one, so each end serves one bound.
-    instances : int
-        m, at least 1.
+    - loss: Contains eps0 > 0, finite. A larger one dominates a smaller one, so each end serves one bound.
+    - instances: m, at least 1.
     """
 
     def __init__(self, loss: Interval, instances: int) -> None:

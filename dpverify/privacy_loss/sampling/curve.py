@@ -47,16 +47,11 @@ class _Made(NamedTuple):
 class SampledCurve:
     """The curve of independent steps, each pair used a number of times.
 
-    Parameters
-    ----------
-    parts : sequence of (SampledPair, int)
-        At least one.
-    relative_width : float
-        Of epsilon, wanted. The step is chosen again, smaller, for as long as the interval is wider and memory allows.
-    reference_delta : float
-        Where that is wanted.
-    either_way : bool
-        Whether each step may go either way, and not all the same.
+    - parts: At least one.
+    - relative_width: Of epsilon, wanted. The step is chosen again, smaller, for as long as the interval is wider and
+      memory allows.
+    - reference_delta: Where that is wanted.
+    - either_way: Whether each step may go either way, and not all the same.
     """
 
     def __init__(

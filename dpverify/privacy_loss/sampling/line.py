@@ -78,20 +78,13 @@ class _Cells(NamedTuple):
 class NoiseLine:
     """The law P0 of a coordinate, and the line that is the loss of P1 against it.
 
-    Parameters
-    ----------
-    slope, intercept : float
-        The loss at z is `slope z + intercept`, each within two roundings.
-    low, high : float
-        Where the density is taken: on z in [low, high].
-    atoms : (float, float)
-        P0-masses at both ends.
-    normal : bool
-        Whether z is a standard normal variable; else its density falls like `e^(-slope z / 2)`.
-    missing : float
-        Upper bound on what either law has outside [low, high].
-    opposite : bool
-        Whether the record is replaced by its opposite, and not removed: the mixtures are with P0 shifted by 1 and -1.
+    - slope, intercept: The loss at z is `slope z + intercept`, each within two roundings.
+    - low, high: Where the density is taken: on z in [low, high].
+    - atoms: P0-masses at both ends.
+    - normal: Whether z is a standard normal variable; else its density falls like `e^(-slope z / 2)`.
+    - missing: Upper bound on what either law has outside [low, high].
+    - opposite: Whether the record is replaced by its opposite, and not removed: the mixtures are with P0 shifted by 1
+      and -1.
     """
 
     slope: float
@@ -107,14 +100,9 @@ class NoiseLine:
     def gaussian(cls, noise: float, tail: float = 1e-40, *, opposite: bool = False) -> NoiseLine:
         """Return normal noise of a standard deviation of `noise` times the largest shift.
 
-        Parameters
-        ----------
-        noise : float
-            The noise multiplier, positive.
-        tail : float
-            What may be left out.
-        opposite : bool
-            Whether a record is replaced by its opposite, and not removed.
+        - noise: The noise multiplier, positive.
+        - tail: What may be left out.
+        - opposite: Whether a record is replaced by its opposite, and not removed.
         """
         check_real("noise", noise, low=0.0, low_open=True)
         check_real("tail", tail, low=1e-290, high=0.1)
@@ -131,10 +119,7 @@ class NoiseLine:
     def laplace(cls, noise: float) -> NoiseLine:
         """Return Laplace noise of a scale of `noise` times the largest shift: the loss is between -1/noise and 1/noise.
 
-        Parameters
-        ----------
-        noise : float
-            Positive, at least 1/700.
+        - noise: Positive, at least 1/700.
         """
         check_real("noise", noise, low=1.0 / _LARGEST_LOSS)
         slope = 1.0 / noise
@@ -147,10 +132,7 @@ class NoiseLine:
         Their divergences are at most `(1 - e^((eps - epsilon) / 2))^2 / (1 - e^-epsilon)` for |eps| <= epsilon, which
         is that of losses between -epsilon and epsilon whose density rises like `e^(loss / 2)`.
 
-        Parameters
-        ----------
-        epsilon : float
-            In (0, 700].
+        - epsilon: In (0, 700].
         """
         check_real("epsilon", epsilon, low=0.0, low_open=True, high=_LARGEST_LOSS)
         return cls(epsilon, 0.0, -1.0, 1.0, (0.0, 0.0), False, 0.0)
@@ -253,17 +235,10 @@ class NoiseLine:
     def sampled(self, rate: float, step: float) -> SampledGrids:
         """Return both directions where the record takes part with probability `rate`, on the multiples of `step`.
 
-        Parameters
-        ----------
-        rate : float
-            q, in (0, 1].
-        step : float
-            In nats, at most 16.
+        - rate: q, in (0, 1].
+        - step: In nats, at most 16.
 
-        Raises
-        ------
-        CapacityError
-            If the grid would need more than 2^26 nodes, or its cells are no floats.
+        Raises CapacityError if the grid would need more than 2^26 nodes, or its cells are no floats.
         """
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
         check_real("step", step, low=0.0, high=_LARGEST_STEP, low_open=True)
@@ -284,10 +259,7 @@ class NoiseLine:
         The cells are alike in the coordinate, whatever the rate: so fine that the excess is some millionths. Of the
         second each cell is one outcome: the split between its ends keeps its mass under both laws.
 
-        Parameters
-        ----------
-        rate : float
-            q, in (0, 1].
+        - rate: q, in (0, 1].
         """
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
         number = math.ceil((self.high - self.low) * max(_PER_UNIT, _PER_NAT * self.slope))

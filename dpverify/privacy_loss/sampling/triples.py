@@ -31,14 +31,9 @@ _LARGEST_LOSS = 300.0
 class NoiseTriple:
     """Three laws on the same outcomes, P2 the mirror image of P1.
 
-    Parameters
-    ----------
-    base, one, other : ndarray of float64, shape (outcomes,)
-        The masses of P0, P1 and P2, all positive.
-    missing : float
-        Upper bound on what any of them has elsewhere.
-    relative_error : float
-        Of every mass.
+    - base, one, other (ndarray of float64, shape (outcomes,)): The masses of P0, P1 and P2, all positive.
+    - missing: Upper bound on what any of them has elsewhere.
+    - relative_error: Of every mass.
     """
 
     base: NDArray[np.float64]
@@ -58,14 +53,9 @@ class NoiseTriple:
     def laplace(cls, loss: float, steps: int, *, rounded: bool = False) -> NoiseTriple:
         """Return that of discrete Laplace noise with a shift by so many steps; its laws are complete.
 
-        Parameters
-        ----------
-        loss : float
-            Of one shift, in (0, 300].
-        steps : int
-            How many steps a shift is. Continuous noise is this one and another, independent one: it is dominated.
-        rounded : bool
-            Whether it is continuous noise, rounded down to steps, instead: what that has is attained.
+        - loss: Of one shift, in (0, 300].
+        - steps: How many steps a shift is. Continuous noise is this one and another, independent one: it is dominated.
+        - rounded: Whether it is continuous noise, rounded down to steps, instead: what that has is attained.
         """
         check_real("loss", loss, low=0.0, low_open=True, high=_LARGEST_LOSS)
         check_integer("steps", steps, low=1)

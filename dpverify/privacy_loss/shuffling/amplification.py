@@ -88,14 +88,9 @@ def _cover(p: float, q: float, total_variation: float, users: int) -> Cover:
 def clones(epsilon0: float, users: int, *, kept: float = 1.0) -> HiddenReport:
     """Return the pair of feldman2021 for every epsilon0-LDP mechanism: each other user is a coin with e^-epsilon0.
 
-    Parameters
-    ----------
-    epsilon0 : float
-        In [1e-12, 300].
-    users : int
-        n, at least 1.
-    kept : float
-        A factor of that probability, in (0, 1].
+    - epsilon0: In [1e-12, 300].
+    - users: n, at least 1.
+    - kept: A factor of that probability, in (0, 1].
     """
     check_real("epsilon0", epsilon0, low=_SMALLEST, high=_LARGEST)
     high, low = 1.0 / (1.0 + math.exp(-epsilon0)), 1.0 / (1.0 + math.exp(epsilon0))
@@ -119,9 +114,7 @@ def merged_response(epsilon0: float, classes: int) -> NDArray[np.float64]:
     Any two inputs make every further report alike, so that nothing is lost; and all inputs are alike, so that three say
     what holds for all.
 
-    Returns
-    -------
-    ndarray of float64, shape (min(classes, 3), min(classes, 4))
+    Returns: ndarray of float64, shape (min(classes, 3), min(classes, 4)).
     """
     check_integer("classes", classes, low=2)
     matrix = randomized_response(epsilon0, min(classes, 4))[:3]
@@ -180,21 +173,13 @@ def reports(
     where the divergence is exact. Inputs whose law is a mixture of the rows are covered: the blanket of a mixture is no
     less, and the divergence is convex in the pair.
 
-    Parameters
-    ----------
-    matrix : ndarray of float64, shape (inputs, reports)
-        The probability of every report given every input, at least two.
-    users : int
-        n, at least 1.
-    relative_error : float
-        Bound on the relative error of every entry.
-    outside : float
-        Bound on what each row lacks to 1: reports that are not listed, which count as seen in upper bounds.
+    - matrix (ndarray of float64, shape (inputs, reports)): The probability of every report given every input, at least
+      two.
+    - users: n, at least 1.
+    - relative_error: Bound on the relative error of every entry.
+    - outside: Bound on what each row lacks to 1: reports that are not listed, which count as seen in upper bounds.
 
-    Raises
-    ------
-    ValueError
-        For a matrix that holds no laws, or all inputs' reports of which have no report in common.
+    Raises ValueError for a matrix that holds no laws, or all inputs' reports of which have no report in common.
     """
     check_integer("users", users, low=1)
     if matrix.ndim != 2 or matrix.shape[0] < 2 or not np.isfinite(matrix).all() or (matrix < 0.0).any():
@@ -241,17 +226,10 @@ def _first(pairs: Sequence[tuple[int, int]], crowd: Sequence[int]) -> list[tuple
 def pure(epsilon0: float, users: int) -> Amplification:
     """Return what holds for every epsilon0-LDP mechanism that all users run on their inputs.
 
-    Parameters
-    ----------
-    epsilon0 : float
-        In [1e-12, 300].
-    users : int
-        n, at least 1: how many take part and follow the protocol.
+    - epsilon0: In [1e-12, 300].
+    - users: n, at least 1: how many take part and follow the protocol.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    Raises TypeError or ValueError for an argument out of range.
     """
     check_integer("users", users, low=1)
     check_real("epsilon0", epsilon0, low=_SMALLEST, high=_LARGEST)
@@ -265,12 +243,8 @@ def pure(epsilon0: float, users: int) -> Amplification:
 def adaptive(epsilon0: float, users: int) -> Amplification:
     """Return what holds where the users come in random order, and each one's mechanism may depend on earlier reports.
 
-    Parameters
-    ----------
-    epsilon0 : float
-        In [1e-12, 300]: what every one of these mechanisms keeps, whatever was reported before.
-    users : int
-        n, at least 1.
+    - epsilon0: In [1e-12, 300]: what every one of these mechanisms keeps, whatever was reported before.
+    - users: n, at least 1.
     """
     clone = clones(epsilon0, users)
     return Amplification(((clone,),), pure(epsilon0, users).attained, largest=epsilon0, least=epsilon0)
@@ -279,14 +253,9 @@ def adaptive(epsilon0: float, users: int) -> Amplification:
 def approximate(epsilon0: float, delta0: float, users: int) -> Amplification:
     """Return what holds for every (epsilon0, delta0)-LDP mechanism.
 
-    Parameters
-    ----------
-    epsilon0 : float
-        In [1e-12, 300].
-    delta0 : float
-        In [0, 1).
-    users : int
-        n, at least 1.
+    - epsilon0: In [1e-12, 300].
+    - delta0: In [0, 1).
+    - users: n, at least 1.
     """
     check_probability("delta0", delta0, high_open=True)
     if delta0 == 0.0:
@@ -302,21 +271,12 @@ def approximate(epsilon0: float, delta0: float, users: int) -> Amplification:
 def variation_ratio(ratio: float, total_variation: float, blanket_ratio: float, users: int) -> Amplification:
     """Return what holds for every mechanism with these (p, beta, q).
 
-    Parameters
-    ----------
-    ratio : float
-        p > 1: the largest ratio of the probabilities of a report given the victim's two inputs, either way.
-    total_variation : float
-        beta in (0, (p - 1) / (p + 1)]: a bound on the distance of these two laws.
-    blanket_ratio : float
-        q >= 1: the largest ratio of either of them to the law of any other user's report.
-    users : int
-        n, at least 1.
+    - ratio: p > 1: the largest ratio of the probabilities of a report given the victim's two inputs, either way.
+    - total_variation: beta in (0, (p - 1) / (p + 1)]: a bound on the distance of these two laws.
+    - blanket_ratio: q >= 1: the largest ratio of either of them to the law of any other user's report.
+    - users: n, at least 1.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    Raises TypeError or ValueError for an argument out of range.
     """
     p = check_real("ratio", ratio, low=1.0, low_open=True, high=math.exp(_LARGEST))
     q = check_real("blanket_ratio", blanket_ratio, low=1.0, high=math.exp(_LARGEST))

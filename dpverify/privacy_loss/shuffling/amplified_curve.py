@@ -21,16 +21,10 @@ _NEXT_TO = 0.99
 class Amplification:
     """What shuffling gives: a privacy curve, as proved intervals.
 
-    Parameters
-    ----------
-    covers : tuple of tuple of HiddenReport
-        The pairs of each dominate together; the best cover counts.
-    attained : tuple of HiddenReport
-        Pairs that a mechanism of the class and a dataset have.
-    largest : float
-        An upper bound on the loss of one report, which that of the view never exceeds; it may be inf.
-    least : float
-        A lower bound on the largest loss of a view, over the class.
+    - covers: The pairs of each dominate together; the best cover counts.
+    - attained: Pairs that a mechanism of the class and a dataset have.
+    - largest: An upper bound on the loss of one report, which that of the view never exceeds; it may be inf.
+    - least: A lower bound on the largest loss of a view, over the class.
     """
 
     covers: tuple[Cover, ...]

@@ -266,20 +266,12 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
 def expected_excess(variable: Variable, copies: int, *, smoothing: float = 3e-4) -> Interval:
     """Return `E[(Z_1 + ... + Z_n)+]` for n independent copies.
 
-    Parameters
-    ----------
-    variable : Variable
-        The law of one of them.
-    copies : int
-        n in [1, 2^53].
-    smoothing : float
-        kappa in standard deviations of the tilted sum: the relative width is about its square times the square of
-        `tilt * deviation`, and the number of nodes about the inverse of their product.
+    - variable: The law of one of them.
+    - copies: n in [1, 2^53].
+    - smoothing: kappa in standard deviations of the tilted sum: the relative width is about its square times the square
+      of `tilt * deviation`, and the number of nodes about the inverse of their product.
 
-    Raises
-    ------
-    CapacityError
-        If the sum would need too many nodes, as where it is nearly a constant.
+    Raises CapacityError if the sum would need too many nodes, as where it is nearly a constant.
     """
     if float(np.max(variable.values + variable.value_errors)) <= 0.0:
         return Interval(0.0, 0.0)

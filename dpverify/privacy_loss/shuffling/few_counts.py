@@ -32,16 +32,11 @@ _MOST_RARE = 2**13
 class Values:
     """A variable Z with finitely many values other than 0.
 
-    Parameters
-    ----------
-    weights, values : ndarray of float64, shape (atoms,)
-        Z is `values[j]` with probability `weights[j]`, and 0 otherwise.
-    weight_error : float
-        Bound on the relative error of every weight.
-    value_errors : ndarray of float64, shape (atoms,)
-        Bounds on the absolute error of each value.
-    complete : bool
-        Whether the weights add up to 1 but for their errors: Z is never another 0.
+    - weights, values (ndarray of float64, shape (atoms,)): Z is `values[j]` with probability `weights[j]`, and 0
+      otherwise.
+    - weight_error: Bound on the relative error of every weight.
+    - value_errors (ndarray of float64, shape (atoms,)): Bounds on the absolute error of each value.
+    - complete: Whether the weights add up to 1 but for their errors: Z is never another 0.
     """
 
     weights: Floats
@@ -79,12 +74,8 @@ def _too_many(stop: int, parts: int) -> bool:
 def counted_excess(variable: Values, copies: int) -> Interval | None:
     """Return `E[(Z_1 + ... + Z_n)+]` for n independent copies, or None if too many counts would have to be summed.
 
-    Parameters
-    ----------
-    variable : Values
-        The law of one of them.
-    copies : int
-        n, at least 1.
+    - variable: The law of one of them.
+    - copies: n, at least 1.
     """
     rest = 0.0 if variable.complete else max(1.0 - math.fsum(variable.weights), 0.0)
     weights = np.append(variable.weights, rest)

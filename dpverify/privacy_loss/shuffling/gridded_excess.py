@@ -47,12 +47,8 @@ _LARGEST = 600.0
 def gridded_excess(variable: Values, copies: int) -> float:
     """Return an upper bound on `E[(Z_1 + ... + Z_n)+]` for n independent copies, no more than `n E[Z+]`.
 
-    Parameters
-    ----------
-    variable : Values
-        The law of one of them.
-    copies : int
-        n, at least 1.
+    - variable: The law of one of them.
+    - copies: n, at least 1.
     """
     weights = variable.weights * (1.0 + variable.weight_error)
     values = variable.values + variable.value_errors

@@ -59,27 +59,20 @@ _ROOT2 = math.sqrt(2.0)
 class HiddenReport:
     """A report of one of two laws, among those of the other users.
 
-    Parameters
-    ----------
-    users : int
-        n, the user herself included; at most 2^52.
-    others : ndarray of float64, shape (reports,)
-        The probability of each report of another user, positive; it may add up to less than 1.
-    first, second : ndarray of float64, shape (reports,)
-        The probability of each of her reports, given the one input and the other.
-    missing : float
-        Bound on the probability that she reports anything else, given either input: it counts as seen in upper bounds.
-    replaced : float
-        Bound on the distance of the views from those described: upper bounds on delta get `(1 + e^epsilon)` times it.
-    seen : float
-        The probability of reports that nobody else makes, where the first law exceeds the second to any extent (the
-        second has none): it is added to both bounds.
-    complete : bool
-        Whether the others' probabilities add up to 1 but for rounding.
-    error : float
-        Bound on the relative error of every probability.
-    smoothing : float
-        As in `expected_excess`.
+    - users: n, the user herself included; at most 2^52.
+    - others (ndarray of float64, shape (reports,)): The probability of each report of another user, positive; it may
+      add up to less than 1.
+    - first, second (ndarray of float64, shape (reports,)): The probability of each of her reports, given the one input
+      and the other.
+    - missing: Bound on the probability that she reports anything else, given either input: it counts as seen in upper
+      bounds.
+    - replaced: Bound on the distance of the views from those described: upper bounds on delta get `(1 + e^epsilon)`
+      times it.
+    - seen: The probability of reports that nobody else makes, where the first law exceeds the second to any extent (the
+      second has none): it is added to both bounds.
+    - complete: Whether the others' probabilities add up to 1 but for rounding.
+    - error: Bound on the relative error of every probability.
+    - smoothing: As in `expected_excess`.
     """
 
     users: int

@@ -59,27 +59,16 @@ def noisy_reports(
 ) -> Amplification:
     """Return what shuffling gives where every user reports a value in [0, 1], any of them, with noise of this density.
 
-    Parameters
-    ----------
-    scale : float
-        Of the noise, in units of the interval's length, in [0.01, 1000]: b of the Laplace law at power 1,
-        and sqrt(2) sigma of the normal law at power 2. The noise must be beyond 1/2 with a probability above 1e-30.
-    power : float
-        In [1, 10].
-    users : int
-        n, at least 1.
-    tail : float
-        About the mass that is cut and counts as seen, in [1e-280, 0.01]: little of the delta that is asked for. Of the
-        Laplace law nothing is cut.
-    cells : int
-        How many cells each half of the line has.
-    smoothing : float
-        As in `expected_excess`.
+    - scale: Of the noise, in units of the interval's length, in [0.01, 1000]: b of the Laplace law at power 1, and
+      sqrt(2) sigma of the normal law at power 2. The noise must be beyond 1/2 with a probability above 1e-30.
+    - power: In [1, 10].
+    - users: n, at least 1.
+    - tail: About the mass that is cut and counts as seen, in [1e-280, 0.01]: little of the delta that is asked for. Of
+      the Laplace law nothing is cut.
+    - cells: How many cells each half of the line has.
+    - smoothing: As in `expected_excess`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For an argument out of range.
+    Raises TypeError or ValueError for an argument out of range.
     """
     check_real("scale", scale, low=0.01, high=1000.0)
     check_real("power", power, low=1.0, high=10.0)

@@ -28,17 +28,10 @@ _LAST = 1e-12
 class RepeatedAmplification:
     """The privacy curve of so many rounds, each with fresh reports, whatever the inputs of each round.
 
-    Parameters
-    ----------
-    one : Amplification
-        One round.
-    rounds : int
-        At least 1.
-    reference_delta : float
-        At which delta the upper bound is meant to be sharp, in (0, 1).
+    - one: One round.
+    - rounds: At least 1.
+    - reference_delta: At which delta the upper bound is meant to be sharp, in (0, 1).
 
-    Notes
-    -----
     The upper end composes a pair that dominates one round, and the lower end what a dataset attains of one.
     """
 

@@ -70,12 +70,8 @@ class Line(NamedTuple):
 class LossAtoms:
     """The atoms of a loss: a measure, which need not have mass 1.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (atoms,)
-        In nats.
-    log_masses : ndarray of float64, shape (atoms,)
-        The logarithms of their masses.
+    - losses (ndarray of float64, shape (atoms,)): In nats.
+    - log_masses (ndarray of float64, shape (atoms,)): The logarithms of their masses.
     """
 
     losses: NDArray[np.float64]
@@ -131,12 +127,8 @@ class LossAtoms:
     def along(self, nodes: Nodes, *, spared: float = UNIT) -> Line:
         """Return `sum_i m_i e^(x l_i)` at every node x.
 
-        Parameters
-        ----------
-        nodes : Nodes
-            x.
-        spared : float
-            The share of the mean of `|l|`, tilted, whose atoms may be left out and charged to the errors.
+        - nodes: x.
+        - spared: The share of the mean of `|l|`, tilted, whose atoms may be left out and charged to the errors.
         """
         line = self._kept.pop((nodes, spared), None) or self._line(nodes, spared)
         self._kept[nodes, spared] = line
@@ -150,8 +142,6 @@ class LossAtoms:
         A node is a multiple of the square root of their number and a rest, so that few exponentials and one product of
         matrices do. With N and F those of a rest and of a multiple, less 1, `e^(i s l) - 1 = N F + N + F`.
 
-        Notes
-        -----
         Errors in units u = 2^-53, for weights `e^(tilt l + ln m - shift)` that are divided by their sum, S. A weight
         errs by 6 of the largest part of its exponent and 4, as in `tilting`, and so does S, with 32 + log2(atoms) for
         its sum and 4 for each of the two parts of its logarithm. Angles a, b >= 0 of a rest and a multiple, a + b =
@@ -194,8 +184,6 @@ def _turns(angles: NDArray[np.float64], number: int) -> NDArray[np.complex128]:
 
     Those of powers of two as they are, all others from them, as products are many times as quick as sines.
 
-    Notes
-    -----
     In units u: an angle a is off by 2 a, and twice or half of it by no more; the value of a power of two, of modulus at
     most a, by 5 a more: a sine errs by 2, its square by 5. Of values p and q of angles a <= b, `p q + p + q` passes
     their errors on, as |1 + p| = |1 + q| = 1. The product, of modulus 2 a at most, errs by sqrt 5 of that, the first

@@ -32,14 +32,9 @@ _LN2 = math.log(2.0)
 class Concentration:
     """Bounds on the composition of `instances` mechanisms, each of which may meet any pair of a family.
 
-    Parameters
-    ----------
-    every : sequence of PrivacyLossDistribution
-        Every pair that an instance may present.
-    attained : sequence of PrivacyLossDistribution
-        Pairs that a dataset attains in every instance at once.
-    instances : int
-        How many.
+    - every: Every pair that an instance may present.
+    - attained: Pairs that a dataset attains in every instance at once.
+    - instances: How many.
     """
 
     def __init__(

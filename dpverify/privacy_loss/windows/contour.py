@@ -59,16 +59,10 @@ _LEAST_TILT, _MOST_TILT = 0.3, 100.0
 class Contour:
     """The nodes of one sum, and the variance that makes it end.
 
-    Parameters
-    ----------
-    tilt : float
-        theta - 1, positive.
-    spacing : float
-        w, positive.
-    count : int
-        Nodes at s = 0, w, ..., (count - 1) w; those at -s have conjugate values.
-    smoothing : float
-        v, positive.
+    - tilt: theta - 1, positive.
+    - spacing: w, positive.
+    - count: Nodes at s = 0, w, ..., (count - 1) w; those at -s have conjugate values.
+    - smoothing: v, positive.
     """
 
     tilt: float
@@ -123,10 +117,8 @@ class Contour:
     def log_integral(self, log_moduli: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return upper bounds on ln J, where `H_x <= J e^(-tilt x)` for every x, shape (...).
 
-        Parameters
-        ----------
-        log_moduli : ndarray, shape (..., count)
-            Upper bounds on `ln |phi|` at the nodes; that at the first holds beyond the last one, too.
+        - log_moduli (ndarray, shape (..., count)): Upper bounds on `ln |phi|` at the nodes; that at the first holds
+          beyond the last one, too.
         """
         exponents = np.append(log_moduli + self.log_weights, log_moduli[..., :1] + self.log_tail, axis=-1)
         shift = exponents.max(axis=-1)
@@ -158,14 +150,10 @@ def epsilon_at(log_delta: float) -> Cost:
 def best_tilt(cost: Cost, estimate: Callable[[float], tuple[float, float]], deviation: float) -> tuple[float, float]:
     """Return about the tilt of the least cost, and about that cost.
 
-    Parameters
-    ----------
-    cost : Cost
-        It may have a valley where rare losses count and another one where they do not.
-    estimate : callable
-        Takes a tilt and returns about the exponent at the first node, and the standard deviation of the tilted loss.
-    deviation : float
-        Of the loss, about.
+    - cost: It may have a valley where rare losses count and another one where they do not.
+    - estimate: Takes a tilt and returns about the exponent at the first node, and the standard deviation of the tilted
+      loss.
+    - deviation: Of the loss, about.
     """
 
     def estimated(log_tilt: float) -> float:

@@ -63,15 +63,12 @@ class _Line:
 class ContourComposition(Composition):
     """The composition of independent mechanisms, each used a number of times, by a sum along a contour.
 
-    Parameters
-    ----------
-    factors : sequence of (GridPrivacyLoss, int)
-        As for `Composition`, of which this is a second opinion: it shares the factors' listing and the treatment of
-        infinite losses and of splitting, but neither windows nor Fourier transforms. Grids of a few hundred points are
-        enough for 1e-4 of epsilon; the cost does not depend on the counts.
-    shared_at : float, optional
-        Where on the delta axis the composition will be asked, for quick answers about 1e-4 wider: from one line, of few
-        that are the same for other numbers of the same factors, so that what a factor adds to it is computed once.
+    - factors: As for `Composition`, of which this is a second opinion: it shares the factors' listing and the treatment
+      of infinite losses and of splitting, but neither windows nor Fourier transforms. Grids of a few hundred points are
+      enough for 1e-4 of epsilon; the cost does not depend on the counts.
+    - shared_at: Where on the delta axis the composition will be asked, for quick answers about 1e-4 wider: from one
+      line, of few that are the same for other numbers of the same factors, so that what a factor adds to it is computed
+      once.
     """
 
     def __init__(self, factors: Sequence[tuple[GridPrivacyLoss, int]], *, shared_at: float | None = None) -> None:
@@ -255,12 +252,8 @@ class MixesBound:
     of m. So a sum of moduli is convex in m, and the larger of both ends' sums bounds all between: without phases, but
     with no search over m.
 
-    Parameters
-    ----------
-    ends : sequence of ContourComposition
-        Compositions of one number of instances, each of one mechanism.
-    epsilon : float
-        Where the bound shall be sharp, in nats, positive.
+    - ends: Compositions of one number of instances, each of one mechanism.
+    - epsilon: Where the bound shall be sharp, in nats, positive.
     """
 
     def __init__(self, ends: Sequence[ContourComposition], epsilon: float) -> None:

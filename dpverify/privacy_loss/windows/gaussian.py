@@ -39,13 +39,8 @@ _ROUNDED = 2.0**-50
 class GaussianPrivacyLoss:
     """The privacy loss of N(1, 1/mu^2) against N(0, 1/mu^2): N(mu^2/2, mu^2), the same in both directions.
 
-    Parameters
-    ----------
-    mu : float
-        Sensitivity over standard deviation, positive (dong2022: mu-GDP).
+    - mu: Sensitivity over standard deviation, positive (dong2022: mu-GDP).
 
-    Notes
-    -----
     The k-fold composition is the Gaussian loss of `mu sqrt(k)`: `composed` is exact, and the grid is only needed to
     compose with other laws.
     """
@@ -77,10 +72,7 @@ class GaussianPrivacyLoss:
         means over the panel at most `(e^(9.04 A) - 1) / (1 - e^-A sinh(A) / A)` there, below 250 for A = 1/2. Together
         that is `(32/15) 250 e^6.7 16^-18 (1 + 1/255)`, below 1e-16.
 
-        Raises
-        ------
-        ValueError
-            If the panels would need more than 2^26 nodes.
+        Raises ValueError if the panels would need more than 2^26 nodes.
         """
         check_real("step", step, low=0.0, low_open=True)
         check_real("tail", tail, low=1e-290, high=0.1)
@@ -215,17 +207,10 @@ def _inverted(curve: Callable[[float], Interval], delta: float) -> Interval:
 class NormalNoiseCurve:
     """The curve of normal noise on a sum that a user changes by 1, composed; 1/sigma is rounded outwards.
 
-    Parameters
-    ----------
-    sigma : float
-        Standard deviation of the noise.
-    instances : int
-        How many instances are composed.
+    - sigma: Standard deviation of the noise.
+    - instances: How many instances are composed.
 
-    Raises
-    ------
-    CapacityError
-        If 1/sigma is no float.
+    Raises CapacityError if 1/sigma is no float.
     """
 
     def __init__(self, sigma: float, instances: int) -> None:
@@ -259,12 +244,8 @@ class DiscreteNoiseCurve:
     A sum over integers from a on is the integral of rho_s from b = a - 1/2 on, off by at most an eighth of that of
     |rho_s''| (Peano's kernel of the midpoint rule, (1/2 - |t|)^2 / 2): of b/s^2 rho_s(b) for b >= s, else 4 e^(-1/2)/s.
 
-    Parameters
-    ----------
-    sigma : float
-        Of each noise, at least 3.
-    instances : int
-        k, with `sigma sqrt k` at least 10^4: see `holds`.
+    - sigma: Of each noise, at least 3.
+    - instances: k, with `sigma sqrt k` at least 10^4: see `holds`.
     """
 
     sigma: float

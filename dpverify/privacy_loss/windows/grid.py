@@ -46,27 +46,17 @@ class Bounds(Flag):
 class GridPrivacyLoss:
     """A privacy loss distribution whose losses are multiples of `step`.
 
-    Parameters
-    ----------
-    step : float
-        The grid spacing in nats.
-    indices : ndarray of int64, shape (atoms,)
-        The losses in units of `step`, strictly increasing.
-    masses : ndarray of float64, shape (atoms,)
-        P-mass of each.
-    infinite_mass : float
-        P-mass whose loss is infinite: counts in both bounds.
-    missing_mass : float
-        Upper bound on P-mass of unknown loss: counts in upper bounds only.
-    relative_error : float
-        Bound on the relative error of every mass.
-    loss_error : float
-        Bound on the error of every loss, in nats.
-    split_width : float
-        Each loss of the pair that this grid dominates was split between two grid points at most `split_width` apart,
-        keeping both P-mass and Q-mass; 0 if the grid distribution is exact. Lower bounds are computed from this.
-    bounds : Bounds
-        Which bounds may be drawn from it.
+    - step: The grid spacing in nats.
+    - indices (ndarray of int64, shape (atoms,)): The losses in units of `step`, strictly increasing.
+    - masses (ndarray of float64, shape (atoms,)): P-mass of each.
+    - infinite_mass: P-mass whose loss is infinite: counts in both bounds.
+    - missing_mass: Upper bound on P-mass of unknown loss: counts in upper bounds only.
+    - relative_error: Bound on the relative error of every mass.
+    - loss_error: Bound on the error of every loss, in nats.
+    - split_width: Each loss of the pair that this grid dominates was split between two grid points at most
+      `split_width` apart, keeping both P-mass and Q-mass; 0 if the grid distribution is exact. Lower bounds are
+      computed from this.
+    - bounds: Which bounds may be drawn from it.
     """
 
     step: float
@@ -191,12 +181,7 @@ def connect_the_dots(pair: PrivacyLossDistribution, step: float) -> GridPrivacyL
     Every loss is split between its two grid neighbours so that P-mass and Q-mass are both kept; the profile is then
     exact at the grid points and linear in e^eps between them (doroshenko2022, connect-the-dots).
 
-    Parameters
-    ----------
-    pair : PrivacyLossDistribution
-        The pair.
-    step : float
-        The grid spacing in nats, positive.
+    - step: The grid spacing in nats, positive.
     """
     check_real("step", step, low=0.0, low_open=True)
     if not pair.largest_loss / step < _MOST_INDEX:
@@ -244,17 +229,10 @@ def dominating_grid(pairs: Sequence[PrivacyLossDistribution | GridPrivacyLoss], 
     to its finite mass. The supremum of two pairs may be flatter than one of them (whose infinite mass is smaller), and
     end below it: it gets what it lacks to the largest finite mass at the first point, and is a line above both ends.
 
-    Parameters
-    ----------
-    pairs : sequence of PrivacyLossDistribution or GridPrivacyLoss
-        At least one; grids must have this step.
-    step : float
-        The grid spacing in nats.
+    - pairs: At least one; grids must have this step.
+    - step: The grid spacing in nats.
 
-    Returns
-    -------
-    GridPrivacyLoss
-        For upper bounds only: no single pair need attain the supremum.
+    Returns: For upper bounds only: no single pair need attain the supremum.
     """
     if not pairs:
         raise ValueError("pairs is empty, but must hold at least one distribution.")

@@ -67,21 +67,12 @@ def lower_bound(
 ) -> float:
     """Return a lower bound on the true profile at epsilon.
 
-    Parameters
-    ----------
-    epsilon : float
-        Where, in nats.
-    computed : float
-        A lower bound on the connect-the-dots profile there.
-    profile_upper : callable
-        Upper bounds on the connect-the-dots profile anywhere.
-    split_variance : float
-        V, the sum over the factors of the squared split width over 4; positive.
+    - epsilon: Where, in nats.
+    - computed: A lower bound on the connect-the-dots profile there.
+    - profile_upper: Upper bounds on the connect-the-dots profile anywhere.
+    - split_variance: V, the sum over the factors of the squared split width over 4; positive.
 
-    Returns
-    -------
-    float
-        At least 0.
+    Returns: At least 0.
     """
     if computed <= 0.0 or split_variance > 1.0:
         return 0.0  # so coarse a grid bounds nothing: centre_slopes >= 1 below
@@ -120,19 +111,11 @@ def lower_bound(
 def shifted_bound(epsilon: float, profile_lower: Callable[[float], float], split_variance: float) -> float:
     """Return a lower bound on the true profile at epsilon from the computed one a little further on; see the module.
 
-    Parameters
-    ----------
-    epsilon : float
-        Where, in nats.
-    profile_lower : callable
-        Lower bounds on the connect-the-dots profile anywhere.
-    split_variance : float
-        V, as for `lower_bound`; of any size.
+    - epsilon: Where, in nats.
+    - profile_lower: Lower bounds on the connect-the-dots profile anywhere.
+    - split_variance: V, as for `lower_bound`; of any size.
 
-    Returns
-    -------
-    float
-        At least 0.
+    Returns: At least 0.
     """
     near = profile_lower(epsilon + 0.5 * split_variance)
     if near <= 0.0:

@@ -49,12 +49,8 @@ def delta_of_two(first: PrivacyLossDistribution, second: PrivacyLossDistribution
     `H_eps = sum_i m_i H_{eps - l_i}` over the atoms of the first, each term `A - e^(eps - l_i) B` with A, B the P-mass
     and Q-mass of the second above `eps - l_i`, from running sums: as fast as sorting.
 
-    Parameters
-    ----------
-    first, second : PrivacyLossDistribution
-        The pairs; the result is symmetric in them up to its error.
-    epsilon : float
-        Any finite real number, in nats.
+    - first, second: The pairs; the result is symmetric in them up to its error.
+    - epsilon: Any finite real number, in nats.
     """
     check_real("epsilon", epsilon)
     largest = first.largest_loss + second.largest_loss

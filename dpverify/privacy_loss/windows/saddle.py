@@ -29,12 +29,8 @@ _NEAR = 0.25
 class LossMoments:
     """The moment generating function of one loss; what was computed at a tilt is kept.
 
-    Parameters
-    ----------
-    losses : ndarray of float64, shape (atoms,)
-        In nats.
-    log_masses : ndarray of float64, shape (atoms,)
-        The logarithms of their P-masses.
+    - losses (ndarray of float64, shape (atoms,)): In nats.
+    - log_masses (ndarray of float64, shape (atoms,)): The logarithms of their P-masses.
     """
 
     def __init__(self, losses: NDArray[np.float64], log_masses: NDArray[np.float64]) -> None:
@@ -62,10 +58,7 @@ class LossMoments:
 class ManyMoments:
     """The moment generating functions of several losses, all at once; what was computed at a tilt is kept.
 
-    Parameters
-    ----------
-    laws : sequence of (ndarray of float64, ndarray of float64)
-        Their losses, in nats, and the logarithms of the P-masses.
+    - laws: Their losses, in nats, and the logarithms of the P-masses.
     """
 
     def __init__(self, laws: Sequence[tuple[NDArray[np.float64], NDArray[np.float64]]]) -> None:
@@ -95,12 +88,8 @@ class ManyMoments:
 class TotalLoss:
     """The total of independent losses, each taken a number of times.
 
-    Parameters
-    ----------
-    parts : sequence of (LossMoments, int)
-        The losses, and how often each occurs.
-    resolution : float
-        The smallest difference of losses that matters: no tilt above one per `resolution` is tried.
+    - parts: The losses, and how often each occurs.
+    - resolution: The smallest difference of losses that matters: no tilt above one per `resolution` is tried.
     """
 
     def __init__(self, parts: Sequence[tuple[LossMoments, int]], resolution: float) -> None:

@@ -21,16 +21,11 @@ _KEPT_CELLS = 2**20
 class FactorTransform:
     """The transform of a factor's masses, tilted, normalised and wrapped around a window.
 
-    Parameters
-    ----------
-    values : ndarray of complex128, shape (length // 2 + 1,)
-        At the non-negative frequencies.
-    error : float
-        Bound on the 2-norm of its error, over all frequencies.
-    relative_error : float
-        Bound on the relative error of each tilted mass, from its evaluation.
-    excess : float
-        Bound on how far above 1 a modulus of the exact transform may be: the weights add up to 1 but for rounding.
+    - values (ndarray of complex128, shape (length // 2 + 1,)): At the non-negative frequencies.
+    - error: Bound on the 2-norm of its error, over all frequencies.
+    - relative_error: Bound on the relative error of each tilted mass, from its evaluation.
+    - excess: Bound on how far above 1 a modulus of the exact transform may be: the weights add up to 1 but for
+      rounding.
     """
 
     values: NDArray[np.complex128]
@@ -42,12 +37,8 @@ class FactorTransform:
 class FactorTransforms:
     """The transforms of one grid distribution.
 
-    Parameters
-    ----------
-    indices : ndarray of int64, shape (atoms,)
-        Its losses in units of the step.
-    moments : LossMoments
-        Its losses and masses.
+    - indices (ndarray of int64, shape (atoms,)): Its losses in units of the step.
+    - moments: Its losses and masses.
     """
 
     def __init__(self, indices: NDArray[np.int64], moments: LossMoments) -> None:

@@ -70,20 +70,12 @@ class WindowTooLargeError(CapacityError):
 class Composition:
     """The composition of independent mechanisms, each used a number of times.
 
-    Parameters
-    ----------
-    factors : sequence of (GridPrivacyLoss, int)
-        Grid distributions with a common step, and how often each occurs. Adaptive composition is covered: a product of
-        dominating pairs dominates it (zhu2022, Theorem 27).
-    max_bytes : int
-        The most memory that one transform may take.
+    - factors: Grid distributions with a common step, and how often each occurs. Adaptive composition is covered: a
+      product of dominating pairs dominates it (zhu2022, Theorem 27).
+    - max_bytes: The most memory that one transform may take.
 
-    Raises
-    ------
-    ValueError
-        If the steps differ or a count is below 1.
-    WindowTooLargeError
-        On a query, if its window needs more memory than `max_bytes`: the message says how much, and which step fits.
+    Raises ValueError if the steps differ or a count is below 1. Raises WindowTooLargeError: On a query, if its window
+    needs more memory than `max_bytes`: the message says how much, and which step fits.
     """
 
     def __init__(self, factors: Sequence[tuple[GridPrivacyLoss, int]], *, max_bytes: int = 2**31) -> None:
@@ -312,16 +304,10 @@ class Composition:
     def delta(self, epsilon: float) -> Interval:
         """Return the hockey-stick divergence `H_eps` of the composed pair, with its proved error.
 
-        Parameters
-        ----------
-        epsilon : float
-            Any finite real number, in nats.
+        - epsilon: Any finite real number, in nats.
 
-        Returns
-        -------
-        Interval
-            An end that some factor does not prove (its `bounds`) is the one that holds for every pair: `upper` 1, and
-            `lower` 0 or `1 - e^epsilon`.
+        Returns: An end that some factor does not prove (its `bounds`) is the one that holds for every pair: `upper` 1,
+        and `lower` 0 or `1 - e^epsilon`.
         """
         check_real("epsilon", epsilon)
         return Interval.proved(self._delta_lower(epsilon), self._delta_upper(epsilon))
@@ -347,16 +333,10 @@ class Composition:
     def epsilon(self, delta: float) -> Interval:
         """Return the smallest epsilon >= 0 with `H_eps <= delta`, with its proved error.
 
-        Parameters
-        ----------
-        delta : float
-            In (0, 1).
+        - delta: In (0, 1).
 
-        Returns
-        -------
-        Interval
-            `upper` is inf if the infinite and missing mass exceed delta, or some factor proves no upper bound; `lower`
-            is 0 if some factor proves no lower one.
+        Returns: `upper` is inf if the infinite and missing mass exceed delta, or some factor proves no upper bound;
+        `lower` is 0 if some factor proves no lower one.
         """
         return Interval.proved(self.epsilon_lower(delta), self.epsilon_upper(delta))
 

@@ -49,6 +49,8 @@ def _name(row: Estimate) -> str:
     place: object = row.instance if row.bucket is None else row.bucket
     if row.of == "density":
         place = f"at point {row.bucket}" + ("" if row.instance is None else f", class {row.instance}")
+    if row.of == "rappor":
+        return f"{row.query} {row.strings[0]!r}"
     named = f" ({', '.join(map(repr, row.strings))})" if row.strings else ""
     return row.query if place is None else f"{row.query} {place}{named}"
 
@@ -57,7 +59,7 @@ def _shown(found: Aggregate) -> list[Estimate]:
     rows = []
     for name in found.users:
         of = [row for row in found.estimates if row.query == name]
-        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if of and of[0].of in ONE_OF else of
+        rows += sorted(of, key=lambda row: -row.value)[:_MOST] if of and of[0].of in (*ONE_OF, "rappor") else of
     return rows
 
 
@@ -67,9 +69,8 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     for row in _shown(found):
         digits = 4 if row.of in ("levels", "density") else 0
         rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
-    lines = [
-        f"{found.confidence:.4g} confidence: of each interval, and of a query's buckets, or cells, of all together."
-    ]
+    all_of = "and of a query's buckets, cells or candidates, of all together"
+    lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]
     for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")

@@ -39,19 +39,11 @@ def _environment() -> Environment:
 def check_report_path(path: Path, name: str = "path") -> None:
     """Check, before the work for a report, that it can be made and written there.
 
-    Parameters
-    ----------
-    path : Path
-        Where it is to be written.
-    name : str
-        What asked for it, for the message.
+    - path: Where it is to be written.
+    - name: What asked for it, for the message.
 
-    Raises
-    ------
-    ValueError
-        If the path does not end in .html or .htm, or cannot be written.
-    MissingPackageError
-        If the extra `report` is not installed.
+    Raises ValueError if the path does not end in .html or .htm, or cannot be written. Raises MissingPackageError if the
+    extra `report` is not installed.
     """
     check_path(path, name, ENDINGS)
     _environment()
@@ -60,10 +52,7 @@ def check_report_path(path: Path, name: str = "path") -> None:
 def page(dossier: Dossier) -> str:
     """Return a report as one page, which needs nothing else.
 
-    Raises
-    ------
-    MissingPackageError
-        If the extra `report` is not installed.
+    Raises MissingPackageError if the extra `report` is not installed.
     """
     environment = _environment()
     from markupsafe import Markup
@@ -90,19 +79,10 @@ def page(dossier: Dossier) -> str:
 def write_report(dossier: Dossier, path: Path) -> Path:
     """Write a report to a file, all of it or nothing, and return where it is.
 
-    Parameters
-    ----------
-    dossier : Dossier
-        As `dpverify.full_report` returns it.
-    path : Path
-        Ends in .html or .htm, in a folder that exists; a file there is replaced.
+    - dossier: As `dpverify.full_report` returns it.
+    - path: Ends in .html or .htm, in a folder that exists; a file there is replaced.
 
-    Raises
-    ------
-    ValueError
-        If it cannot be written there.
-    MissingPackageError
-        If the extra `report` is not installed.
+    Raises ValueError if it cannot be written there. Raises MissingPackageError if the extra `report` is not installed.
     """
     check_report_path(path)
     write_text(page(dossier), path)

@@ -35,22 +35,13 @@ _APART = 0.17
 class Plot:
     """A figure with its numbers.
 
-    Parameters
-    ----------
-    name : str
-        Its identifier on the page.
-    title : str
-        What it shows.
-    lead : str
-        How to read it, in a sentence or two.
-    figure : Markup
-        The SVG element.
-    headers : tuple of str
-        Of the table: the x axis, and one for each line.
-    rows : tuple of tuple of str
-        Of the table; an empty cell is where nothing is known.
-    notes : tuple of str
-        What is missing, and why.
+    - name: Its identifier on the page.
+    - title: What it shows.
+    - lead: How to read it, in a sentence or two.
+    - figure: The SVG element.
+    - headers: Of the table: the x axis, and one for each line.
+    - rows: Of the table; an empty cell is where nothing is known.
+    - notes: What is missing, and why.
     """
 
     name: str

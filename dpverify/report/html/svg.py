@@ -35,14 +35,9 @@ _IDENTIFIER = re.compile(r"(url\(#|^#)([^)]+)")
 class Mark:
     """A point that a reader can ask for.
 
-    Parameters
-    ----------
-    series : int
-        Which line it is on, from 0.
-    x, y : float
-        Where, in the units of the axes.
-    text : str
-        What is said about it.
+    - series: Which line it is on, from 0.
+    - x, y: Where, in the units of the axes.
+    - text: What is said about it.
     """
 
     series: int
@@ -54,16 +49,10 @@ class Mark:
 def svg(figure: Figure, axes: Axes, name: str, marks: Sequence[Mark]) -> str:
     """Return a figure as an SVG element; its points, as JSON in pixels of its view box, are an attribute.
 
-    Parameters
-    ----------
-    figure : Figure
-        Drawn in the styles of `dpverify.report.plots`.
-    axes : Axes
-        The axes that the marks are in.
-    name : str
-        Of the plot, unique on the page: all its identifiers begin so.
-    marks : sequence of Mark
-        In reading order.
+    - figure: Drawn in the styles of `dpverify.report.plots`.
+    - axes: The axes that the marks are in.
+    - name: Of the plot, unique on the page: all its identifiers begin so.
+    - marks: In reading order.
     """
     figure.set_dpi(_POINTS)
     text = io.StringIO()

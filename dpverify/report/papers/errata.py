@@ -50,10 +50,7 @@ def _erratum(entry: Mapping[str, Any]) -> str:
 def errata_page(theorems: Sequence[Mapping[str, Any]]) -> str:
     """Return what is wrong or misleading in the documents, by how much it matters to privacy.
 
-    Parameters
-    ----------
-    theorems : sequence of dict
-        The entries, as `Theorem.to_dict` returns them; those that say what to write instead are listed.
+    - theorems: The entries, as `Theorem.to_dict` returns them; those that say what to write instead are listed.
     """
     wrong = sorted(
         (entry for entry in theorems if entry["repair"]),
@@ -83,14 +80,9 @@ def coverage_page(
 ) -> str:
     """Return how many entries there are by document and verdict, and what each numbered statement came to.
 
-    Parameters
-    ----------
-    theorems : sequence of dict
-        The entries.
-    statements : sequence of (str, str, str, str)
-        Document, item, its number elsewhere, and its entries with their verdicts, or why there is none.
-    rule : (str, dict)
-        How a claim is read, and what each verdict means.
+    - theorems: The entries.
+    - statements: Document, item, its number elsewhere, and its entries with their verdicts, or why there is none.
+    - rule: How a claim is read, and what each verdict means.
     """
     counts = Counter((entry["source"].split(",")[0].split()[0], entry["verdict"]) for entry in theorems)
     documents = sorted(

@@ -54,10 +54,7 @@ def reproduction_csv(found: Reproduction) -> str:
 def reproduction_figure(found: Reproduction) -> Figure:
     """Return the experiment's figure: its panels side by side.
 
-    Raises
-    ------
-    ValueError
-        If the experiment has no picture, for it is a table of words.
+    Raises ValueError if the experiment has no picture, for it is a table of words.
     """
     if not found.panels:
         raise ValueError(f"{found.name} has no figure: it is a table of words.")
@@ -71,17 +68,10 @@ def reproduction_figure(found: Reproduction) -> Figure:
 def reproduction_panel(found: Reproduction, axes: Axes | None = None) -> Axes:
     """Draw the experiment's figure and return its first panel, or that panel alone on given axes.
 
-    Parameters
-    ----------
-    found : Reproduction
-        As an experiment returns it.
-    axes : Axes, optional
-        Where; on a figure with all panels when omitted.
+    - found: As an experiment returns it.
+    - axes: Where; on a figure with all panels when omitted.
 
-    Raises
-    ------
-    ValueError
-        If the experiment has no picture.
+    Raises ValueError if the experiment has no picture.
     """
     if axes is None:
         return reproduction_figure(found).axes[0]

@@ -69,10 +69,7 @@ def amplified_curve(found: Amplified, axes: Axes | None = None) -> Axes:
 def inverse_table(result: dict[str, Any]) -> RenderableType:
     """Return the largest epsilon0 for a target.
 
-    Parameters
-    ----------
-    result : dict
-        `{"randomizer", "users", "delta", "epsilon", "epsilon0": {"lower", "upper"}}`.
+    - result: `{"randomizer", "users", "delta", "epsilon", "epsilon0": {"lower", "upper"}}`.
     """
     ends = result["epsilon0"]
     table = Rows(("largest epsilon0", "proved to do", "proved too large"), ("proved to do", "proved too large"))

@@ -87,12 +87,9 @@ def _checked(plans: Sequence[PlanRow], checks: Sequence[tuple[PlanRow, str]], co
 def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, str]] = ()) -> RenderableType:
     """Return one row per plan, behind the values that were listed, and the reason of every plan that failed.
 
-    Parameters
-    ----------
-    found : Comparison or PlanGrid
-        As `dpverify.planning.sweeps.comparison` returns it.
-    checks : sequence of (PlanRow, str)
-        Commands that check the plans of one budget, with all their parameters; without them, the parameters are listed.
+    - found: As `dpverify.planning.sweeps.comparison` returns it.
+    - checks: Commands that check the plans of one budget, with all their parameters; without them, the parameters are
+      listed.
     """
     # Here, as the other tables need no engine.
     from dpverify.planning.sweeps.comparison import Comparison, PlanGrid

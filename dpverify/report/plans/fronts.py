@@ -43,12 +43,8 @@ def mark(on_front: bool, recommended: bool) -> str:
 def front_table(found: Front, *, check: str = "") -> RenderableType:
     """Return one row per plan, the fewest messages first, with what is on the front marked, and what to take.
 
-    Parameters
-    ----------
-    found : Front
-        As `dpverify.planning.sweeps.fronts.front` returns it.
-    check : str
-        The command that checks the recommended row, with all its parameters.
+    - found: As `dpverify.planning.sweeps.fronts.front` returns it.
+    - check: The command that checks the recommended row, with all its parameters.
     """
     notes, front, chosen = Notes(), set(map(id, found.front)), found.recommended
     guarantees = [row.guarantee for row in found.rows]
@@ -90,14 +86,9 @@ def front_figure(found: Front, axes: Axes | None = None) -> Axes:
 def draw_front(found: Fronted, *, x: str, y: str, title: str, axes: Axes | None) -> Axes:
     """Draw rows by messages and error, the front below them, and a ring around the recommended one.
 
-    Parameters
-    ----------
-    found : Fronted
-        What has the rows.
-    x, y, title : str
-        The axes' labels, and what stands above.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
+    - found: What has the rows.
+    - x, y, title: The axes' labels, and what stands above.
+    - axes: Where; on a figure of its own when omitted.
     """
     from dpverify.report.charts import finished
     from dpverify.report.plots import STYLES, axes_for

@@ -71,12 +71,8 @@ def _limit(found: LeastPlans) -> str:
 def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableType:
     """Return one row per protocol: its answer, the error there, and the error with one step less.
 
-    Parameters
-    ----------
-    found : LeastPlans
-        As `dpverify.planning.sweeps.least` returns it.
-    checks : sequence of str
-        Commands that check the plans, with all their parameters.
+    - found: As `dpverify.planning.sweeps.least` returns it.
+    - checks: Commands that check the plans, with all their parameters.
     """
     from dpverify.planning.sweeps.setting import FailedPlan
 

@@ -27,12 +27,8 @@ _MOST_ROWS = 12
 def schedule_table(result: ScheduleResult, *, curve: bool = False) -> RenderableType:
     """Return what a schedule costs: its days, the point of the privacy curve, and how much basic composition says.
 
-    Parameters
-    ----------
-    result : ScheduleResult
-        As `dpverify.account` returns it for a list.
-    curve : bool
-        Whether to add epsilon after the days, one after the other.
+    - result: As `dpverify.account` returns it for a list.
+    - curve: Whether to add epsilon after the days, one after the other.
     """
     schedule = result.schedule
     most = (
@@ -103,12 +99,8 @@ def _between(users: list[int]) -> str:
 def schedule_figure(result: ScheduleResult, axes: Axes | None = None) -> Axes:
     """Draw epsilon after the runs, one after the other, as a band between its two ends.
 
-    Parameters
-    ----------
-    result : ScheduleResult
-        Of a delta above 0.
-    axes : Axes, optional
-        Where; on a figure of its own when omitted.
+    - result: Of a delta above 0.
+    - axes: Where; on a figure of its own when omitted.
     """
     drawn = axes_for(axes)
     known = [(runs, end) for runs, end in result.cumulative() if end.upper < math.inf]

@@ -31,15 +31,10 @@ _MULTIPLES = ((1.0, 0.7), (0.5, 0.15), (2.0, 0.1), (4.0, 0.05))
 class Bets:
     """Fixed bets on events.
 
-    Parameters
-    ----------
-    events : Events
-    fractions : ndarray of float64, shape (bets, events)
-        What each bet puts on each event's G; non-negative, with `(e^epsilon + delta) sum < 1`: no bet can go broke.
-    weights : ndarray of float64, shape (bets,)
-        The initial wealth of each; sums to 1.
-    epsilon, delta : float
-        The claim.
+    - fractions (ndarray of float64, shape (bets, events)): What each bet puts on each event's G; non-negative, with
+      `(e^epsilon + delta) sum < 1`: no bet can go broke.
+    - weights (ndarray of float64, shape (bets,)): The initial wealth of each; sums to 1.
+    - epsilon, delta: The claim.
     """
 
     events: Events
@@ -69,16 +64,10 @@ def kelly_bets(
     One bet for each event, and one on an upward and a downward event together: where both directions are violated, as
     in pure mechanisms, that grows faster.
 
-    Parameters
-    ----------
-    events : Events
-        Their expected probabilities, shifted to the fault as by `faulty_event`, set the bets.
-    epsilon, delta : float
-        The claim.
-    fault_epsilon : float
-        More than epsilon. Only the speed depends on it, never the validity.
-    shares : ndarray, shape (events,), optional
-        Of the initial wealth, for each event; equal ones when omitted.
+    - events: Their expected probabilities, shifted to the fault as by `faulty_event`, set the bets.
+    - epsilon, delta: The claim.
+    - fault_epsilon: More than epsilon. Only the speed depends on it, never the validity.
+    - shares (ndarray, shape (events,)): Of the initial wealth, for each event; equal ones when omitted.
     """
     check_real("fault_epsilon", fault_epsilon, low=epsilon, low_open=True)
     singles = [[i] for i in range(len(events))]
@@ -125,12 +114,9 @@ def _kelly(group: Sequence[int], events: Events, epsilon: float, delta: float, f
 def log_wealth(first: ArrayLike, second: ArrayLike, bets: Bets) -> NDArray[np.float64]:
     """Return the log of the averaged wealth after each pair of samples, shape (trials,).
 
-    Parameters
-    ----------
-    first, second : array_like, shape (trials,) or (trials, coordinates)
-        Independent outputs on the two datasets, in the order in which they were drawn.
-    bets : Bets
-        Fixed without looking at these samples.
+    - first, second (array_like, shape (trials,) or (trials, coordinates)): Independent outputs on the two datasets, in
+      the order in which they were drawn.
+    - bets: Fixed without looking at these samples.
     """
     return np.asarray(scipy.special.logsumexp(log_gains(first, second, bets), axis=1, b=bets.weights))
 

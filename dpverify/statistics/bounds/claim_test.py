@@ -44,12 +44,9 @@ Floats = NDArray[np.float64]
 class LowerCurve:
     """A curve below the true privacy curve, but for the stated error probability.
 
-    Parameters
-    ----------
-    p_lower, q_upper : ndarray of float64, shape (events,)
-        Limits of every event's probability on the dataset where it is likelier, and on the other; all hold at once.
-    level : float
-        The probability that some limit is wrong.
+    - p_lower, q_upper (ndarray of float64, shape (events,)): Limits of every event's probability on the dataset where
+      it is likelier, and on the other; all hold at once.
+    - level: The probability that some limit is wrong.
     """
 
     p_lower: NDArray[np.float64]
@@ -98,15 +95,10 @@ class LowerCurve:
 class EventLimits:
     """Limits of the probabilities of some events.
 
-    Parameters
-    ----------
-    p_lower, q_upper : ndarray, shape (events,)
-        On the input where the event is likelier, and on the other one: what the event shows at least. They hold all at
-        once but for probability `level`.
-    p_upper, q_lower : ndarray, shape (events,)
-        What it shows at most, with an error probability of their own.
-    level : float
-        Of the former.
+    - p_lower, q_upper (ndarray, shape (events,)): On the input where the event is likelier, and on the other one: what
+      the event shows at least. They hold all at once but for probability `level`.
+    - p_upper, q_lower (ndarray, shape (events,)): What it shows at most, with an error probability of their own.
+    - level: Of the former.
     """
 
     p_lower: NDArray[np.float64]
@@ -175,18 +167,11 @@ def event_limits(
 ) -> EventLimits:
     """Return Clopper-Pearson limits for both probabilities of all events, by a union bound.
 
-    Parameters
-    ----------
-    in_likely, in_other : array_like of int, shape (events,)
-        How many samples of each input are in the event.
-    trials : int
-        Samples per input.
-    level : float
-        In (0, 1), of the limits of what events show at least, half for each input: `claim_p_value` inverted.
-    shares : array_like, shape (events,), optional
-        Of the level, for each event, with sum 1; equal ones when omitted.
-    upper, upper_shares : optional
-        The same for the limits of what they show at most; as for the others when omitted.
+    - in_likely, in_other (array_like of int, shape (events,)): How many samples of each input are in the event.
+    - trials: Samples per input.
+    - level: In (0, 1), of the limits of what events show at least, half for each input: `claim_p_value` inverted.
+    - shares (array_like, shape (events,)): Of the level, for each event, with sum 1; equal ones when omitted.
+    - upper, upper_shares: The same for the limits of what they show at most; as for the others when omitted.
     """
     likely, other = np.atleast_1d(in_likely), np.atleast_1d(in_other)
     least = _each(level, shares, likely.size) / 2.0
@@ -212,12 +197,8 @@ def _each(level: float, shares: ArrayLike | None, events: int) -> NDArray[np.flo
 def lower_curve(counts: EventCounts, level: float) -> LowerCurve:
     """Return the lower curve of counted samples of two neighbouring datasets.
 
-    Parameters
-    ----------
-    counts : EventCounts
-        Of independent outputs, and of events that were fixed without looking at them.
-    level : float
-        The error probability, shared evenly among all limits of all events.
+    - counts: Of independent outputs, and of events that were fixed without looking at them.
+    - level: The error probability, shared evenly among all limits of all events.
     """
     check_real("level", level, low=0.0, high=1.0, low_open=True, high_open=True)
     each = level / (2 * counts.events.distinct)
@@ -232,14 +213,9 @@ def shown_against(lower: float, epsilon: float, delta: float, *, refuted: bool) 
     and for epsilon. So they agree but for rounding, which is taken out here: that more than epsilon is shown follows
     from the p-value.
 
-    Parameters
-    ----------
-    lower : float
-        Of the limits at the level of the test.
-    epsilon, delta : float
-        The claim.
-    refuted : bool
-        Whether the p-value is at most the level.
+    - lower: Of the limits at the level of the test.
+    - epsilon, delta: The claim.
+    - refuted: Whether the p-value is at most the level.
     """
     lower = max(lower, epsilon) if refuted else min(lower, epsilon)
     return lower, told_against("epsilon", lower, epsilon, f" at delta {delta:.3g}", refuted=refuted)
@@ -262,16 +238,10 @@ def claim_p_value(
     It is `sup over q of min(P(X >= x) / share, P(Y <= y) / (1 - share))` with X ~ Bin(trials, e^epsilon q + delta) and
     Y ~ Bin(trials, q): the first grows with q and the second falls, so the supremum is where they meet.
 
-    Parameters
-    ----------
-    in_likely, in_other : array_like of int, shape (...)
-        How many samples of each dataset are in the event.
-    trials : int
-        Samples per dataset.
-    epsilon, delta : float
-        The claim.
-    share : float
-        The part of the level that is spent on the likelier dataset.
+    - in_likely, in_other (array_like of int, shape (...)): How many samples of each dataset are in the event.
+    - trials: Samples per dataset.
+    - epsilon, delta: The claim.
+    - share: The part of the level that is spent on the likelier dataset.
     """
     check_probability("delta", delta)
     grown = math.exp(check_real("epsilon", epsilon, low=0.0))
@@ -285,12 +255,8 @@ def curve_p_value(
 
     The limits are those of `claim_p_value`, which all hold at once: so no price is due for trying every point.
 
-    Parameters
-    ----------
-    points : sequence of (epsilon, delta)
-        What is claimed to hold at once, in both directions.
-    in_likely, in_other, trials, share
-        See `claim_p_value`.
+    - points: What is claimed to hold at once, in both directions.
+    - in_likely, in_other, trials, share: See `claim_p_value`.
     """
     return _limits_p_value(in_likely, in_other, trials, share, lambda q: most_likely(points, q))
 
@@ -333,18 +299,11 @@ def privacy_test(
     Its fault is the smallest event beyond the first claim that is found with the wanted power; without power where no
     event is.
 
-    Parameters
-    ----------
-    counts : EventCounts
-        Of independent outputs on the two datasets.
-    claims : sequence of (epsilon, delta)
-        One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
-    level : float
-        Of the lower bound, the power and the verdict: the part of the family's level that this test has.
-    power : float
-        Of the fault.
-    check : str
-        The name of the result.
+    - counts: Of independent outputs on the two datasets.
+    - claims: One claim, or points of a claimed curve: all are tested by the same limits, at no further price.
+    - level: Of the lower bound, the power and the verdict: the part of the family's level that this test has.
+    - power: Of the fault.
+    - check: The name of the result.
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")

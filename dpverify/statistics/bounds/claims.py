@@ -45,16 +45,10 @@ Floats = NDArray[np.float64]
 def most_likely(points: Sequence[tuple[float, float]], q: ArrayLike) -> Floats:
     """Return up to which probability an event may have on one input that has probability q on the other.
 
-    Parameters
-    ----------
-    points : sequence of (epsilon, delta)
-        All hold, for an event and, the other way round, for its complement.
-    q : array_like, shape (...)
+    - points: All hold, for an event and, the other way round, for its complement.
+    - q: array_like, shape (...).
 
-    Returns
-    -------
-    ndarray, shape (...)
-        Rounded up.
+    Returns: Rounded up. (ndarray, shape (...).)
     """
     other = np.asarray(q, dtype=np.float64)[..., np.newaxis]
     epsilon, delta = np.array(points, dtype=np.float64).T
@@ -78,10 +72,8 @@ class CurveClaim(ABC):
     def shown(self, p: ArrayLike, q: ArrayLike) -> Floats:
         """Return how much of it events show, 0 or more: inf where no such claim allows them.
 
-        Parameters
-        ----------
-        p, q : array_like, shape (events,)
-            Their probabilities on the input where they are likelier, and on the other.
+        - p, q (array_like, shape (events,)): Their probabilities on the input where they are likelier, and on the
+          other.
         """
 
     @property

@@ -25,10 +25,7 @@ _CONCENTRATIONS = np.array([30.0, 300.0, 3000.0, 30000.0])
 class ConformanceProcess:
     """The e-process of a sample that arrives in pieces.
 
-    Parameters
-    ----------
-    bins : Bins
-        Fixed before the first sample.
+    - bins: Fixed before the first sample.
     """
 
     def __init__(self, bins: Bins) -> None:

@@ -35,14 +35,9 @@ def _level(level: ArrayLike) -> NDArray[np.float64]:
 def lower_limit(successes: ArrayLike, trials: int, level: ArrayLike) -> NDArray[np.float64]:
     """Return the largest p with `P(Bin(trials, p) >= successes) <= level`: above the truth with probability <= level.
 
-    Parameters
-    ----------
-    successes : array_like of int, shape (...)
-        In [0, trials].
-    trials : int
-        At least 1.
-    level : array_like
-        The error probability, in (0, 1), of each.
+    - successes (array_like of int, shape (...)): In [0, trials].
+    - trials: At least 1.
+    - level: The error probability, in (0, 1), of each.
     """
     counts, levels = _counts(successes, trials), _level(level)
     limit = scipy.special.betaincinv(np.maximum(counts, 1.0), trials - counts + 1.0, levels)

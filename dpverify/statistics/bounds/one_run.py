@@ -37,21 +37,12 @@ def one_run_p_value(correct: int, guesses: int, canaries: int, epsilon: float, d
     Valid for any dependence of the guesses on each other. For delta > 0 it is that of a number of guesses that was
     fixed before the run; for delta = 0 that number may depend on the output.
 
-    Parameters
-    ----------
-    correct : int
-        v, in [0, guesses].
-    guesses : int
-        r, in [0, canaries].
-    canaries : int
-        m, at least 1: users with a fair secret bit each, independent of the others'.
-    epsilon, delta : float
-        The claim, for replacing the bit of one canary.
+    - correct: v, in [0, guesses].
+    - guesses: r, in [0, canaries].
+    - canaries: m, at least 1: users with a fair secret bit each, independent of the others'.
+    - epsilon, delta: The claim, for replacing the bit of one canary.
 
-    Returns
-    -------
-    float
-        In [0, 1]; an upper bound, rounding included.
+    Returns: In [0, 1]; an upper bound, rounding included.
     """
     check_integer("canaries", canaries, low=1)
     check_integer("guesses", guesses, low=0, high=canaries)

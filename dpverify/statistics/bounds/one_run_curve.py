@@ -52,20 +52,12 @@ def one_run_curve_p_value(
 
     The number of guesses must be fixed before the run.
 
-    Parameters
-    ----------
-    correct, guesses, canaries : int
-        v, r and m: see `dpverify.statistics.bounds.one_run.one_run_p_value`.
-    claims : sequence of (epsilon, delta)
-        At least one, such as the `points` of a `CurveClaim`.
-    quick : bool
-        Whether to try the claims one at a time only, in a tenth of the time: for 1,000 guesses 0.1 s.
+    - correct, guesses, canaries: v, r and m: see `dpverify.statistics.bounds.one_run.one_run_p_value`.
+    - claims: At least one, such as the `points` of a `CurveClaim`.
+    - quick: Whether to try the claims one at a time only, in a tenth of the time: for 1,000 guesses 0.1 s.
 
-    Returns
-    -------
-    float
-        In [0, 1]; an upper bound, rounding included: of smooth curves 1 % above the probability, of few points up to
-        9 % where it is below a half (tests).
+    Returns: In [0, 1]; an upper bound, rounding included: of smooth curves 1 % above the probability, of few points up
+    to 9 % where it is below a half (tests).
     """
     if not claims:
         raise ValueError("claims is empty, but must hold at least one (epsilon, delta).")

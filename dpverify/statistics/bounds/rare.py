@@ -23,15 +23,9 @@ def rare_events(law: DiscreteLaw, samples: ArrayLike | Tally) -> tuple[float, st
     level is exact. The events are fixed by the law and the number of samples alone. Samples that the law does not list
     count for no event; whoever tests for them charges `samples * law.outside`, which bounds what that changes.
 
-    Parameters
-    ----------
-    law : DiscreteLaw
-    samples : array_like, shape (trials,) or (trials, coordinates); or Tally
+    - samples: array_like, shape (trials,) or (trials, coordinates); or Tally.
 
-    Returns
-    -------
-    (float, str)
-        The p-value in [0, 1], and the most extreme event in words.
+    Returns: The p-value in [0, 1], and the most extreme event in words.
     """
     counts = Tally.of(law, samples).counts
     trials = int(counts.sum())

@@ -77,10 +77,7 @@ class RenyiClaim(CurveClaim):
         By data processing no more than the outputs do. It grows with every p and falls with every q, so that limits of
         the masses give limits of it.
 
-        Parameters
-        ----------
-        p, q : ndarray, shape (cells,)
-            The masses of the cells under either law, or limits of these.
+        - p, q (ndarray, shape (cells,)): The masses of the cells under either law, or limits of these.
         """
         order, there = self.orders[:, np.newaxis], p > 0.0
         with np.errstate(divide="ignore"):

@@ -33,10 +33,7 @@ def product_p_value(
     Both tails are log-concave in p and q, and what a claim allows of p is concave in q: so s has a single maximum,
     and a step on each side that does not go up proves between which it is.
 
-    Parameters
-    ----------
-    in_likely, in_other, trials, points
-        See `dpverify.statistics.bounds.claim_test.curve_p_value`.
+    - in_likely, in_other, trials, points: See `dpverify.statistics.bounds.claim_test.curve_p_value`.
     """
     every = np.broadcast_arrays(np.asarray(in_likely, dtype=np.float64), np.asarray(in_other, dtype=np.float64))
     found, seems = np.ones(every[0].shape), every[0] > trials * most_likely(points, every[1] / trials)

@@ -26,11 +26,8 @@ class TradeoffBand:
     The band is that of one score. The trade-off function of the mechanism, which is that of the best of all tests, may
     lie below it, and never lies above its upper side but for the stated error probability.
 
-    Parameters
-    ----------
-    limits : EventLimits
-        Of the events {score > t} on the first input (p) and on the second (q), of thresholds t and a score that were
-        fixed without looking at the outputs that are counted.
+    - limits: Of the events {score > t} on the first input (p) and on the second (q), of thresholds t and a score that
+      were fixed without looking at the outputs that are counted.
     """
 
     limits: EventLimits

@@ -31,9 +31,7 @@ def lags_up_to(trials: int) -> NDArray[np.int64]:
 def compact(codes: NDArray[Any]) -> NDArray[Any]:
     """Return codes that are equal where these are, of the shortest type that holds them: quick to compare at all lags.
 
-    Parameters
-    ----------
-    codes : ndarray of int, shape (trials,)
+    - codes: ndarray of int, shape (trials,).
     """
     found, places = np.unique(codes, return_inverse=True)
     return np.asarray(places.astype(np.min_scalar_type(max(0, found.size - 1))))
@@ -53,21 +51,13 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw, *, refuted: bool = F
     way no run is in two pairs, so the number of pairs that are equal, and of those on the same side of the median,
     are binomial with probabilities that the law gives.
 
-    Parameters
-    ----------
-    outputs : array_like, shape (trials,) or (trials, coordinates)
-        In the order of the runs.
-    law : DiscreteLaw
-        Of one output.
-    refuted : bool
-        Whether single outputs are known not to follow it. A count of pairs then speaks only as far as the outputs' own
-        frequencies do not explain it either: noise off its mean, or too narrow, is no dependence. That can only raise
-        the p-value, which so stays valid. Runs that are all the same are repeats still.
+    - outputs (array_like, shape (trials,) or (trials, coordinates)): In the order of the runs.
+    - law: Of one output.
+    - refuted: Whether single outputs are known not to follow it. A count of pairs then speaks only as far as the
+      outputs' own frequencies do not explain it either: noise off its mean, or too narrow, is no dependence. That can
+      only raise the p-value, which so stays valid. Runs that are all the same are repeats still.
 
-    Returns
-    -------
-    StructureCheck
-        The p-value is the least one, times the number of comparisons.
+    Returns: The p-value is the least one, times the number of comparisons.
     """
     places = law.index(outputs)
     weights = law.pmf / law.pmf.sum()
@@ -107,10 +97,7 @@ def serial_dependence(outputs: ArrayLike, law: DiscreteLaw, *, refuted: bool = F
 def share_equal(kinds: NDArray[Any]) -> float:
     """Return the share of all pairs of runs, however far apart, that are equal: what their frequencies explain.
 
-    Parameters
-    ----------
-    kinds : ndarray, shape (trials,)
-        Two or more.
+    - kinds (ndarray, shape (trials,)): Two or more.
     """
     counts = np.unique(kinds, return_counts=True)[1].astype(np.float64)
     return float(np.sum(counts * (counts - 1.0)) / (kinds.size * (kinds.size - 1.0)))
@@ -137,15 +124,9 @@ def smallest_replay(law: DiscreteLaw, trials: int, level: float, *, power: float
 
     None if not even all of them are seen.
 
-    Parameters
-    ----------
-    law : DiscreteLaw
-        Of one output.
-    trials : int
-        How many runs there are.
-    level : float
-        Of the whole check.
-    power : float
-        In (0, 1).
+    - law: Of one output.
+    - trials: How many runs there are.
+    - level: Of the whole check.
+    - power: In (0, 1).
     """
     return least_share(trials // 2, law.collision, level / (4 * lags_up_to(trials).size), power)

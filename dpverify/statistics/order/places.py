@@ -31,12 +31,10 @@ _AT_ONCE = 65_536
 def message_places(dealt: Sequence[NDArray[np.bool_]], held: Sequence[NDArray[np.bool_]]) -> StructureCheck:
     """Test whether the order of arrival tells which users sent which messages.
 
-    Parameters
-    ----------
-    dealt : sequence of ndarray of bool, shape (users,) each
-        Which users had the larger inputs, in runs that are independent given these.
-    held : sequence of ndarray of bool, shape (messages,) each
-        Which messages, in the order of their arrival, are the symbol.
+    - dealt (sequence of ndarray of bool, shape (users,) each): Which users had the larger inputs, in runs that are
+      independent given these.
+    - held (sequence of ndarray of bool, shape (messages,) each): Which messages, in the order of their arrival, are the
+      symbol.
     """
     name, half = "message places", len(held) // 2
     if half < _FEWEST:

@@ -25,11 +25,6 @@ class PositionCounts:
     and a stretch of positions a hypergeometric number. Over independent runs the moment generating function of their
     sum is at most that of a binomial with the mean probability (hoeffding1963, for sampling without replacement, and
     Jensen for runs that differ), so that Chernoff's bound holds: `P(share of N off by more) <= 2 exp(-N KL)`.
-
-    Parameters
-    ----------
-    symbol : int
-        The symbol.
     """
 
     def __init__(self, symbol: int) -> None:
@@ -70,12 +65,8 @@ class PositionCounts:
 
         An estimate, by the normal approximation, at the first position.
 
-        Parameters
-        ----------
-        level : float
-            Of the whole check.
-        power : float
-            In (1/2, 1).
+        - level: Of the whole check.
+        - power: In (1/2, 1).
         """
         number, _, expected = self._start[0]
         if not number:

@@ -37,10 +37,8 @@ _CROSSED = 8
 def repeats(*codes: NDArray[np.int64]) -> StructureCheck:
     """Test whether runs that are near to each other are equal more often than runs far apart.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (trials,)
-        One for each output, in the order of the runs; equal for equal outputs. Several: of other things to be equal in.
+    - codes (ndarray of int64, shape (trials,)): One for each output, in the order of the runs; equal for equal outputs.
+      Several: of other things to be equal in.
     """
     least, comparisons = Least("repeated runs", "near runs are equal no more often than others"), 0
     for entry in map(compact, codes):
@@ -86,10 +84,8 @@ def alike_runs(columns: NDArray[np.float64]) -> StructureCheck:
     tenth, which is not compared. Two different columns are compared as well: the one may show what the other was, a
     few runs before.
 
-    Parameters
-    ----------
-    columns : ndarray, shape (trials, columns)
-        The outputs, in the order of the runs; the first eight that change are looked at.
+    - columns (ndarray, shape (trials, columns)): The outputs, in the order of the runs; the first eight that change are
+      looked at.
     """
     tenth = len(columns) // 10
     names, sides = _sides(columns, tenth)
@@ -170,13 +166,9 @@ def smallest_repeated_share(codes: NDArray[np.int64], level: float, *, power: fl
 
     An estimate, from how often outputs are equal anyway; None if not even half of all are seen.
 
-    Parameters
-    ----------
-    codes : ndarray of int64, shape (trials,)
-    level : float
-        Of the check.
-    power : float
-        In (0, 1).
+    - codes: ndarray of int64, shape (trials,).
+    - level: Of the check.
+    - power: In (0, 1).
     """
     pairs = len(codes) // 4
     middle = len(codes) // 2

@@ -42,14 +42,10 @@ _LEAST = 8
 def steady_runs(rows: NDArray[np.float64], codes: NDArray[np.int64], seed: int) -> StructureCheck:
     """Test whether outputs are as frequent at some times as at others: every so many runs, early, late, or in a part.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (trials, columns)
-        The outputs, in the order of the runs; the first four columns that change are looked at.
-    codes : ndarray of int64, shape (trials,)
-        One for each output, equal for equal outputs.
-    seed : int
-        Of the lots.
+    - rows (ndarray, shape (trials, columns)): The outputs, in the order of the runs; the first four columns that change
+      are looked at.
+    - codes (ndarray of int64, shape (trials,)): One for each output, equal for equal outputs.
+    - seed: Of the lots.
     """
     least = Least("steadiness of runs", "outputs are as frequent at any time")
     lots = np.random.default_rng(seed).random(len(rows)) < 0.5

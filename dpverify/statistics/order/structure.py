@@ -38,14 +38,9 @@ ENOUGH = 20
 class StructureCheck:
     """What one check found.
 
-    Parameters
-    ----------
-    name : str
-        The check.
-    p_value : float
-        In [0, 1]; 0 where a correct implementation cannot give this evidence at all.
-    evidence : str
-        What was seen, in words.
+    - name: The check.
+    - p_value: In [0, 1]; 0 where a correct implementation cannot give this evidence at all.
+    - evidence: What was seen, in words.
     """
 
     name: str
@@ -56,12 +51,8 @@ class StructureCheck:
 class Least:
     """The least of several p-values, which share the level by a union bound.
 
-    Parameters
-    ----------
-    name : str
-        The check's.
-    found : str
-        What is said where none of them is below 1.
+    - name: The check's.
+    - found: What is said where none of them is below 1.
     """
 
     def __init__(self, name: str, found: str) -> None:
@@ -91,14 +82,9 @@ def fisher(
 
     One call for many is many times as fast as many calls.
 
-    Parameters
-    ----------
-    hits, size : array_like of int
-        In the part, and how many runs it has.
-    all_hits, runs : array_like of int
-        In the whole.
-    more : bool
-        Whether only too many count; else both sides do, and the smaller tail is doubled.
+    - hits, size: In the part, and how many runs it has.
+    - all_hits, runs: In the whole.
+    - more: Whether only too many count; else both sides do, and the smaller tail is doubled.
     """
     above = scipy.stats.hypergeom.sf(np.asarray(hits) - 1, runs, all_hits, size)
     if not more:
@@ -135,14 +121,10 @@ def message_order(
     neighbours (users shuffled, but each user's messages left together) or unequal ones, and how much successive runs of
     one length go together (one permutation for two runs).
 
-    Parameters
-    ----------
-    sequences : sequence of array_like of int, shape (messages,) each
-        The messages of independent runs, in the order in which they arrived.
-    rng : numpy.random.Generator
-        For the permutations.
-    permutations : int
-        The p-value is a multiple of 4 / (permutations + 1).
+    - sequences (sequence of array_like of int, shape (messages,) each): The messages of independent runs, in the order
+      in which they arrived.
+    - rng: For the permutations.
+    - permutations: The p-value is a multiple of 4 / (permutations + 1).
     """
     check_integer("permutations", permutations, low=1)
     coded = [np.unique(np.asarray(sequence), return_inverse=True)[1] for sequence in sequences]
@@ -196,14 +178,9 @@ def common_randomness(
     users' sum (a shared generator makes it too large, cancelling noise too small), and how often neighbouring users
     draw the same.
 
-    Parameters
-    ----------
-    noise : array_like, shape (runs, users)
-        What each user added in each of some independent runs on one dataset.
-    rng : numpy.random.Generator
-        For the permutations.
-    permutations : int
-        The p-value is a multiple of 3 / (permutations + 1).
+    - noise (array_like, shape (runs, users)): What each user added in each of some independent runs on one dataset.
+    - rng: For the permutations.
+    - permutations: The p-value is a multiple of 3 / (permutations + 1).
     """
     check_integer("permutations", permutations, low=1)
     drawn = np.asarray(noise, dtype=np.float64)
@@ -228,12 +205,9 @@ def common_randomness(
 def repeated_outputs(first: ArrayLike, second: ArrayLike, collision: float) -> StructureCheck:
     """Test whether runs with different generators agree more often than chance: a fixed or replayed seed.
 
-    Parameters
-    ----------
-    first, second : array_like, shape (pairs, ...)
-        Outputs of runs that should be independent, in pairs.
-    collision : float
-        An upper bound on the probability that two independent outputs are equal, `sum p^2`; 0 for continuous outputs.
+    - first, second (array_like, shape (pairs, ...)): Outputs of runs that should be independent, in pairs.
+    - collision: An upper bound on the probability that two independent outputs are equal, `sum p^2`; 0 for continuous
+      outputs.
     """
     check_probability("collision", collision)
     ones, others = np.asarray(first), np.asarray(second)
@@ -262,12 +236,8 @@ def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
 def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:
     """Check that every user sends between `low` and `high` messages: no correct run can fail.
 
-    Parameters
-    ----------
-    counts : array_like of int
-        Messages per user, any shape.
-    low, high : number
-        The ends, both allowed.
+    - counts: Messages per user, any shape.
+    - low, high: The ends, both allowed.
     """
     sent: NDArray[Any] = np.asarray(counts)
     wrong = (sent < low) | (sent > high)

@@ -55,15 +55,10 @@ class _Sight:
 def successive_runs(rows: NDArray[np.float64]) -> StructureCheck:
     """Test whether a few runs in a row show what as many runs far apart do not.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (trials, columns)
-        The outputs, in the order of the runs; the first four columns that change are looked at.
+    - rows (ndarray, shape (trials, columns)): The outputs, in the order of the runs; the first four columns that change
+      are looked at.
 
-    Returns
-    -------
-    StructureCheck
-        The p-value is the least one, times the number of codes.
+    Returns: The p-value is the least one, times the number of codes.
     """
     least, looked_at = Least("dependence of runs in a row", "runs in a row are like runs far apart"), 0
     tested = []

@@ -48,14 +48,9 @@ _FINEST = 2.0**20
 class Aspect:
     """One thing to look at.
 
-    Parameters
-    ----------
-    name : str
-        In plain words, as in a report.
-    of : callable
-        Maps rows, shape (trials, columns), to codes (int64) or to numbers (float64), shape (trials,).
-    fitted : bool
-        Whether it has been fitted to training outputs, which it then separates better than others.
+    - name: In plain words, as in a report.
+    - of: Maps rows, shape (trials, columns), to codes (int64) or to numbers (float64), shape (trials,).
+    - fitted: Whether it has been fitted to training outputs, which it then separates better than others.
     """
 
     name: str
@@ -66,10 +61,7 @@ class Aspect:
 def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
     """Yield numbers whose large and small values may tell two inputs apart: columns, their sum, a linear discriminant.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (trials, columns)
-        Training outputs on the two inputs.
+    - first, second (ndarray, shape (trials, columns)): Training outputs on the two inputs.
     """
     used = _varying(first, second)
     for column in _differing(first, second, used)[:64]:
@@ -94,10 +86,7 @@ def numeric_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
 def lowest_bits(first: Rows, second: Rows) -> Iterator[Aspect]:
     """Yield the place of the lowest bit of a few columns of floats, as a number: few outputs show how fine they are.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (trials, columns)
-        Training outputs on the two inputs.
+    - first, second (ndarray, shape (trials, columns)): Training outputs on the two inputs.
     """
     for column in _differing(first, second, _varying(first, second))[:_CLOSELY]:
         if not all(np.array_equal(rows[:, column], np.rint(rows[:, column])) for rows in (first, second)):
@@ -115,10 +104,7 @@ def coded_aspects(first: Rows, second: Rows) -> Iterator[Aspect]:
     columns also parities and cells of two together, of three and four the parities that differ most, the
     parities, signs and sides of eight, and their order.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (trials, columns)
-        Training outputs on the two inputs.
+    - first, second (ndarray, shape (trials, columns)): Training outputs on the two inputs.
     """
     used = _varying(first, second)
     yield Aspect("whole outputs", codes_of)
@@ -340,9 +326,7 @@ def codes_of(rows: Rows) -> NDArray[np.int64]:
 
     A collision can only hide a difference; what is tested is an event of the hash, and valid as any other.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (trials, columns)
+    - rows: ndarray, shape (trials, columns).
     """
     factors = np.random.default_rng(0).integers(0, 2**63, rows.shape[1], dtype=np.uint64) * np.uint64(2) + np.uint64(1)
     bits = np.ascontiguousarray(rows).view(np.uint64)
@@ -355,9 +339,7 @@ def parts_of_noise(rows: Rows) -> list[NDArray[np.int64]]:
 
     Of the first column of other numbers than whole ones: the fraction. None where there is no such column.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (trials, columns)
+    - rows: ndarray, shape (trials, columns).
     """
     for column in range(min(rows.shape[1], _CLOSELY)):
         values = rows[:, column]

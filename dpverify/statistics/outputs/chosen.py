@@ -41,15 +41,11 @@ _Key = tuple[int, bool, float]
 class ChosenEvents(Events):
     """Events of several scores: column k of `score(samples)` is the score of event k.
 
-    Parameters
-    ----------
-    names : tuple of str, shape (events,)
-        What each event looks at.
-    resolved : ndarray of bool, shape (events,)
-        Whether its limits count in a pass: of the events whose loss fresh outputs will tell to within the slack, and of
-        one that seems to show more. Decided before these are drawn.
-    ranks : ndarray of int64, shape (events,)
-        0 for the events that should show most; for further ones 1, 2, ... in the order in which they should show some.
+    - names (tuple of str, shape (events,)): What each event looks at.
+    - resolved (ndarray of bool, shape (events,)): Whether its limits count in a pass: of the events whose loss fresh
+      outputs will tell to within the slack, and of one that seems to show more. Decided before these are drawn.
+    - ranks (ndarray of int64, shape (events,)): 0 for the events that should show most; for further ones 1, 2, ... in
+      the order in which they should show some.
     """
 
     names: tuple[str, ...] = ()
@@ -113,28 +109,17 @@ def choose_events(
     Further ones have a small share of the level: of each score the one that speaks most against the claim, and the rare
     one that does.
 
-    Parameters
-    ----------
-    scores : sequence of NamedScore
-        Learned from other outputs than these.
-    first, second : ndarray, shape (held out, columns)
-        Outputs on the two inputs; not those that the events are then tested on.
-    delta : float
-        At which epsilon is asked for.
-    epsilon : float, optional
-        The claim.
-    trials : int
-        How many fresh outputs there will be on each input.
-    slack : float
-        The relative size of the fault that a pass must exclude.
-    every : (ndarray, ndarray), optional
-        These outputs with those that scores were learned from. Scores that were not fitted to them are judged on all:
-        twice as many show better where a rare event begins.
+    - scores: Learned from other outputs than these.
+    - first, second (ndarray, shape (held out, columns)): Outputs on the two inputs; not those that the events are then
+      tested on.
+    - delta: At which epsilon is asked for.
+    - epsilon: The claim.
+    - trials: How many fresh outputs there will be on each input.
+    - slack: The relative size of the fault that a pass must exclude.
+    - every: These outputs with those that scores were learned from. Scores that were not fitted to them are judged on
+      all: twice as many show better where a rare event begins.
 
-    Returns
-    -------
-    ChosenEvents
-        Where no output differs from another, whether fresh ones do.
+    Returns: Where no output differs from another, whether fresh ones do.
     """
     every = (first, second) if every is None else every
     candidates = [

@@ -34,17 +34,12 @@ Score = Callable[[NDArray[Any]], NDArray[np.float64]]
 class Events:
     """Some events of a score, fixed before the trials that they are tested on.
 
-    Parameters
-    ----------
-    score : callable
-        See `Score`.
-    thresholds : ndarray of float64, shape (events,)
-        Where each event begins.
-    upward : ndarray of bool, shape (events,)
-        True for {score > threshold}, tested as more likely on the first dataset; False for its complement (nan scores
-        included), tested as more likely on the second.
-    expected : ndarray of float64, shape (events, 2)
-        The event's probability on the dataset where it is likelier, and on the other: exact, or a held-out estimate.
+    - score: See `Score`.
+    - thresholds (ndarray of float64, shape (events,)): Where each event begins.
+    - upward (ndarray of bool, shape (events,)): True for {score > threshold}, tested as more likely on the first
+      dataset; False for its complement (nan scores included), tested as more likely on the second.
+    - expected (ndarray of float64, shape (events, 2)): The event's probability on the dataset where it is likelier, and
+      on the other: exact, or a held-out estimate.
     """
 
     score: Score
@@ -71,10 +66,7 @@ class Events:
     def pairs(self, first: ArrayLike, second: ArrayLike) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Return membership of the likelier and of the other dataset's samples, each (trials, events).
 
-        Raises
-        ------
-        ValueError
-            If the two datasets have different numbers of samples.
+        Raises ValueError if the two datasets have different numbers of samples.
         """
         a, b = self.members(first), self.members(second)
         _check_as_many(len(a), len(b))
@@ -90,17 +82,11 @@ class Events:
 class EventCounts:
     """How many samples of two datasets are in each of some events, counted as they come.
 
-    Parameters
-    ----------
-    events : Events
-        Fixed without looking at the samples.
+    - events: Fixed without looking at the samples.
 
-    Attributes
-    ----------
-    likely, other : ndarray of int64, shape (events,)
-        Of the dataset where an event is likelier, and of the other one.
-    trials : int
-        Samples of each dataset so far.
+    - likely, other (ndarray of int64, shape (events,)): Of the dataset where an event is likelier, and of the other
+      one.
+    - trials: Samples of each dataset so far.
     """
 
     def __init__(self, events: Events) -> None:
@@ -111,10 +97,7 @@ class EventCounts:
     def update(self, first: ArrayLike, second: ArrayLike) -> None:
         """Count more samples, shape (trials,) or (trials, coordinates) of either dataset.
 
-        Raises
-        ------
-        ValueError
-            If the two datasets have different numbers of samples.
+        Raises ValueError if the two datasets have different numbers of samples.
         """
         a, b = np.asarray(first), np.asarray(second)
         _check_as_many(len(a), len(b))
@@ -160,18 +143,11 @@ def likelihood_ratio_events(
     Rare events say nothing in few trials: an event that `trials` draws from its likelier law meet fewer than
     `least_expected` times is replaced by the rarest that they do meet as often.
 
-    Parameters
-    ----------
-    first, second : DiscreteLaw
-        The exact laws of two neighbouring datasets.
-    epsilon : float
-        The claim, in nats.
-    trials : int
-        How many samples each dataset will give.
-    masses : sequence of float
-        Further events: the rarest whose probability, on the dataset where they are likelier, is at least this.
-    least_expected : float
-        See above.
+    - first, second: The exact laws of two neighbouring datasets.
+    - epsilon: The claim, in nats.
+    - trials: How many samples each dataset will give.
+    - masses: Further events: the rarest whose probability, on the dataset where they are likelier, is at least this.
+    - least_expected: See above.
     """
     check_integer("trials", trials, low=1)
     check_real("epsilon", epsilon, low=0.0)

@@ -35,18 +35,11 @@ _CLASSIFIED = 20_000
 class NamedScore:
     """A score, and what of the outputs it looks at.
 
-    Parameters
-    ----------
-    name : str
-        As in a report.
-    of : callable
-        See `dpverify.statistics.outputs.events.Score`.
-    fitted : bool
-        Whether it has been fitted to the training outputs: on these it shows more than on others.
-    plain : bool
-        Whether it is a number of the output itself, or a fixed sum of its numbers, of any size.
-    costly : bool
-        Whether it takes longer than all others together: only where it shows more is it looked at.
+    - name: As in a report.
+    - of: See `dpverify.statistics.outputs.events.Score`.
+    - fitted: Whether it has been fitted to the training outputs: on these it shows more than on others.
+    - plain: Whether it is a number of the output itself, or a fixed sum of its numbers, of any size.
+    - costly: Whether it takes longer than all others together: only where it shows more is it looked at.
     """
 
     name: str
@@ -90,14 +83,9 @@ def table_score(
 ) -> _Table | None:
     """Return the score of a code, from training outputs; None where every output has a code of its own.
 
-    Parameters
-    ----------
-    aspect : Aspect
-        With codes.
-    first, second : ndarray, shape (trials, columns)
-        Training outputs on the two inputs.
-    epsilon : float
-        The claim, which single codes are held against.
+    - aspect: With codes.
+    - first, second (ndarray, shape (trials, columns)): Training outputs on the two inputs.
+    - epsilon: The claim, which single codes are held against.
     """
     found, counts = _counted(aspect.of(first), aspect.of(second))
     often = counts.sum(axis=0) >= 2
@@ -151,14 +139,9 @@ def learned_scores(
     whose frequencies differ most; and the log-odds of a gradient-boosted classifier, unless there are so few kinds of
     outputs that a table of them is known well.
 
-    Parameters
-    ----------
-    first, second : ndarray, shape (trials, columns)
-        Training outputs on the two inputs.
-    epsilon : float
-        The claim; 0 where nothing is claimed.
-    seed : int
-        Of the classifier.
+    - first, second (ndarray, shape (trials, columns)): Training outputs on the two inputs.
+    - epsilon: The claim; 0 where nothing is claimed.
+    - seed: Of the classifier.
     """
     numbers = list(numeric_aspects(first, second))
     scores = [

@@ -39,16 +39,10 @@ Rows = NDArray[np.float64]
 class PooledSets:
     """Sets of outcomes, with how many outputs on both inputs together are in each.
 
-    Parameters
-    ----------
-    names : list of str
-        As in a report.
-    sizes, first : ndarray of int64, shape (sets,)
-        Outputs in each, and those of the first input among them.
-    shares : ndarray, shape (sets,)
-        Of the level, with sum 1.
-    draws : int
-        On both inputs together.
+    - names: As in a report.
+    - sizes, first (ndarray of int64, shape (sets,)): Outputs in each, and those of the first input among them.
+    - shares (ndarray, shape (sets,)): Of the level, with sum 1.
+    - draws: On both inputs together.
     """
 
     names: list[str]
@@ -60,12 +54,8 @@ class PooledSets:
     def p_values(self, epsilon: float, delta: float, level: float) -> NDArray[np.float64]:
         """Return the p-value of the claim by each set, with its share of the level; both directions.
 
-        Parameters
-        ----------
-        epsilon, delta : float
-            The claim.
-        level : float
-            At which it is tested, and which the number of outputs that count as a set's own depends on.
+        - epsilon, delta: The claim.
+        - level: At which it is tested, and which the number of outputs that count as a set's own depends on.
         """
         own, charged = spared(self.draws, delta, level)
         others = np.maximum(self.sizes - own, 0)
@@ -125,20 +115,12 @@ def pooled_sets(
     Sizes from the fewest that can show anything up to 32 times as many, in classes of twice the size: each class has
     an even share of the level, and so has each of its sets. Sets of the same outputs count once.
 
-    Parameters
-    ----------
-    columns : iterable of (str, ndarray, ndarray)
-        A name, and what of the outputs on the two inputs is looked at: numbers, or codes, which have no order. As many
-        outputs as coins ask for.
-    fewest : float
-        See `fewest_hits`.
-    rng : numpy.random.Generator
-        Of the marks by which sets are told apart.
+    - columns: A name, and what of the outputs on the two inputs is looked at: numbers, or codes, which have no order.
+      As many outputs as coins ask for.
+    - fewest: See `fewest_hits`.
+    - rng: Of the marks by which sets are told apart.
 
-    Returns
-    -------
-    PooledSets or None
-        None if there is no such set.
+    Returns: None if there is no such set.
     """
     found: dict[tuple[int, int], tuple[str, int]] = {}
     marks, draws = None, 0

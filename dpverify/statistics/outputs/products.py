@@ -53,10 +53,7 @@ def products_of(signs: Signs) -> NDArray[np.float64]:
 def telling_parities(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> list[tuple[int, ...]]:
     """Return the sets of three or four columns whose parities differ most between two samples, in standard deviations.
 
-    Parameters
-    ----------
-    first, second : ndarray of bool, shape (rows, columns)
-        Columns that are always the same are left out.
+    - first, second (ndarray of bool, shape (rows, columns)): Columns that are always the same are left out.
     """
     moves = np.flatnonzero((np.concatenate([first, second]) != first[:1]).any(axis=0))
     if moves.size < 3:

@@ -57,5 +57,8 @@ def test_inputs_must_differ() -> None:
     for same in (0, [0.0, 1.0], "a", record):
         with pytest.raises(ValueError, match="inputs must differ, but both of 'x' are"):
             InputPair("x", same, np.copy(same))  # type: ignore[arg-type]
-    for first, second in ((0.0, -0.0), ([0], [[0]]), (1, 1.0), (record, record[::-1])):
+    for first, second in ((1, 1.0), (True, 1), ([0.0], [-0.0]), (np.float32(0.5), 0.5)):
+        with pytest.raises(ValueError, match=r"^inputs must differ, .* \(.*\); two samplers compare"):
+            InputPair("x", first, second)  # type: ignore[arg-type]
+    for first, second in (([0], [[0]]), (2**53 + 1, 2.0**53), (record, record[::-1]), ("1", 1), (np.nan, 0.0)):
         InputPair("x", first, second)  # type: ignore[arg-type]

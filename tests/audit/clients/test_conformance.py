@@ -71,9 +71,8 @@ def test_what_no_client_can_send_is_refuted_by_its_law_too(found: dict[str, list
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
 def test_the_client_in_javascript_conforms(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
-    hash = manifest(
-        [Asked(name, *QUERIES[name]) for name in ("rr", "3nb", "vector-sum", "levels", "classifier")], delta="1e-6"
-    ).write(path)
+    names = ("rr", "3nb", "vector-sum", "levels", "classifier", "unary")
+    hash = manifest([Asked(name, *QUERIES[name]) for name in names], delta="1e-6").write(path)
     report = audit_client(f"node {NODE}", path, hash, trials=200, level=0.5)
     # Its entropy is the operating system's: so p-values are held against what some 10^3 of them never are.
     assert min(result.p_value for result in report.results) > 1e-10
@@ -86,7 +85,7 @@ def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
 
 
 def test_the_laws_are_those_of_the_uploads_exact_to_six_deviations(tmp_path: Path) -> None:
-    for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings", "density", "classifier"):
+    for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings", "density", "classifier", "unary"):
         path = tmp_path / "plan.json"
         made = manifest([Asked(name, *QUERIES[name])], delta="1e-6")
         program = Program(said("none"), path, made.write(path))

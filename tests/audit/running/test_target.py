@@ -37,6 +37,21 @@ def test_an_output_cannot_be_changed_by_the_next_run() -> None:
         return buffer
 
     assert run(reuses, shape=(2,)).tolist() == [[1, 1], [2, 2], [3, 3]]
+    record, parts = np.zeros(1, dtype=[("a", float)]), [0]
+    held = {"a": (parts, record[0]), "b": [parts]}
+
+    def again(inputs: np.ndarray, rng: np.random.Generator) -> dict[str, object]:
+        record["a"] += 1
+        parts[0] += 1
+        return held
+
+    kept = Target(again).raw(INPUTS, np.random.default_rng(1), 2, WHERE)
+    assert [str(output) for output in kept] == [
+        f"{{'a': ([{k}], np.void(({k}.0,), dtype=[('a', '<f8')])), 'b': [[{k}]]}}" for k in (1, 2)
+    ]
+    parts.append(parts)  # type: ignore[arg-type]
+    with pytest.raises(TargetError, match="raised RecursionError in trials"):
+        Target(lambda inputs, rng: parts).raw(INPUTS, np.random.default_rng(1), 2, WHERE)
 
 
 @pytest.mark.parametrize(

@@ -15,11 +15,13 @@ from dpverify.claims.kde.error import _moments, mse, sup_rmse
 from dpverify.claims.lsq import LSQ_CLAIMS
 from dpverify.claims.registry import claims_of
 from dpverify.formulas.protocols import kde as formulas
-from dpverify.papers.wagner2025.kde import ERROR
+from dpverify.papers.entries import stated
 from protocols.bitsum import Pure, ThreeNB
 from protocols.lsq import GaussianFeatures, Identity, LaplacianBinning, LSQFamily, RandomSigns
 from protocols.lsq.hashing import HASH_ERROR
 from tests.refusals import refused
+
+ERROR = stated("wagner2025/kde", "error")
 
 
 @pytest.mark.parametrize("family", [GaussianFeatures(3), RandomSigns(3), LaplacianBinning(3), Identity(3)], ids=repr)

@@ -12,9 +12,11 @@ from scipy import special, stats
 from dpverify.claims.local.randomized_response import RandomizedResponseMeanClaims
 from dpverify.claims.shared import lower_bound
 from dpverify.claims.shared.lower_bound import failure_probability, least_squared_error
-from dpverify.papers.wang_lecture9.local_means import LOWER_BOUND
+from dpverify.papers.entries import stated
 from protocols.local.randomized_response import RandomizedResponseMean
 from tests.refusals import refused
+
+LOWER_BOUND = stated("wang_lecture9/local_means", "lower_bound")
 
 RESPONSE = RandomizedResponseMeanClaims()
 

@@ -14,8 +14,8 @@ from dpverify.claims.shared.buckets import least_shape, under_estimating
 from dpverify.claims.user_level import classifier
 from dpverify.claims.user_level.classifier import UserLevelClaims, least_users, plurality_failure
 from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.papers.entries import stated
 from dpverify.papers.figures import recorded
-from dpverify.papers.ghazi2021.user_level import CENTRAL_LEARNER, LOCAL_LEARNER, SHUFFLE_LEARNER
 from dpverify.planning.account import account
 from protocols.selection import Selection
 from protocols.user_level.central_selection import ExponentialSelection
@@ -24,6 +24,10 @@ from protocols.user_level.local_selection import HadamardSelection
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighingLearner
 from tests.refusals import refused
+
+CENTRAL_LEARNER = stated("ghazi2021/user_level", "central_learner")
+LOCAL_LEARNER = stated("ghazi2021/user_level", "local_learner")
+SHUFFLE_LEARNER = stated("ghazi2021/user_level", "shuffle_learner")
 
 P = math.exp(-0.2)
 SHAPE = least_shape((0.99, 1e-6), P, tolerance=1e-3)

@@ -11,13 +11,15 @@ from mpmath import fp
 from dpverify.claims.user_level.lower_bound import enough_runs, hit_probability, least_users
 from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import InfeasibleBudgetError
-from dpverify.papers.ghazi2021.user_level import LEARNER_LOWER_BOUND
+from dpverify.papers.entries import stated
 from dpverify.papers.theorem import Verdict
 from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.lower_bound import LearnedRepresentation
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighingLearner
 from tests.refusals import refused
+
+LEARNER_LOWER_BOUND = stated("ghazi2021/user_level", "learner_lower_bound")
 
 FOUND = {theorem.name: theorem for theorem in LEARNER_LOWER_BOUND}
 

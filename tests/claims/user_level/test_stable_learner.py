@@ -20,12 +20,14 @@ from dpverify.claims.user_level.stable_learner import (
 )
 from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import CapacityError
-from dpverify.papers.ghazi2021.user_level import STABLE_LEARNER
+from dpverify.papers.entries import stated
 from dpverify.papers.theorem import Verdict
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner
 from tests.refusals import refused
+
+STABLE_LEARNER = stated("ghazi2021/user_level", "stable_learner")
 
 FOUND = {theorem.name: theorem for theorem in STABLE_LEARNER}
 LAW = np.array([[0.5, 0.0], [0.0, 0.2], [0.0, 0.3]])

@@ -11,10 +11,12 @@ from scipy import stats
 
 from dpverify.claims.user_level.statistical_queries import answer_disagreement, bisection_agreement, enough_samples
 from dpverify.formulas.protocols import user_level as formulas
-from dpverify.papers.ghazi2021.user_level import QUERIES
+from dpverify.papers.entries import stated
 from dpverify.papers.theorem import Verdict
 from protocols.user_level.statistical_queries import Bisection, QueryLearner, rounded_answer
 from tests.refusals import refused
+
+QUERIES = stated("ghazi2021/user_level", "queries")
 
 FOUND = {theorem.name: theorem for theorem in QUERIES}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ import pytest
 from dpverify.guarantee import Interval
 from dpverify.planning.account import account
 from dpverify.planning.schedules.result import ScheduleResult
-from protocols.bitsum import CentralGaussian, RandomizedResponse
+from protocols.bitsum import CentralGaussian, Poisson, RandomizedResponse
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LaplacianBinning, LinearMap
+from protocols.sums.vectors import UnaryVectorSum
 
 CROWD = RandomizedResponse(2_000, 0.2)
 DENSITY = KernelDensityProtocol(CROWD, LinearMap(24, "haar", 0.4, 24, radius=1.0).sample(1, np.random.default_rng(0)))
@@ -54,6 +56,35 @@ def test_a_density_beside_full_changes_costs_less_than_its_bits_in_full() -> Non
     assert only.lower <= account(CROWD, instances=2, delta=1e-6).epsilon.upper
     assert only.upper >= account(CROWD, instances=2, delta=1e-6).epsilon.lower
     assert only.width < 1e-3 * only.upper
+
+
+def test_a_vector_beside_full_changes_and_others_of_another_length() -> None:
+    """Within what is attained at once and what both add up to; all views of one coordinate and a bit are below it."""
+    vector = UnaryVectorSum(Poisson(2_000, 500.0), 64, 4.0)
+    alone, bits = account(vector, delta=1e-6).epsilon, [(Poisson(2_000, 900.0), 3)]
+    assert spent([(vector, 1)]).upper == pytest.approx(alone.upper, rel=1e-9)
+    found = account([(vector, 1), *bits], delta=1e-6)
+    assert isinstance(found, ScheduleResult)
+    assert alone.upper < found.epsilon.lower < found.epsilon.upper < alone.upper + spent(bits).upper
+    assert found.epsilon.width < 0.03 * found.epsilon.upper
+    (guess,) = [found.schedule.curve(1e-6, guess=True).epsilon(1e-6).upper]
+    assert guess == pytest.approx(found.epsilon.upper, rel=0.03)
+    two = spent([(vector, 1), (UnaryVectorSum(Poisson(2_000, 500.0), 16, 4.0), 1)])
+    twice = spent([(vector, 2)])
+    assert twice.upper * 0.97 < two.upper < twice.upper * 1.03
+    one, bit = UnaryVectorSum(Poisson(2, 9.0), 1, 1.3, 1.0), Poisson(2, 9.0)
+    noise = np.exp(np.arange(60) * math.log(9.0) - 9.0 - [math.lgamma(k + 1.0) for k in range(60)])
+    steps = {0: [1.0], 1.3: [0.0, 0.7, 0.3], 0.8: [0.2, 0.8]}
+    for before, after in ((1.3, -1.3), (0.8, -1.3), (1.3, 0)):
+        laws = []
+        for v, held in ((before, [0.0, 1.0]), (after, [1.0])):
+            up, down = (np.convolve(noise, steps[max(side * v, 0)])[:40] for side in (1, -1))
+            laws.append(np.multiply.outer(np.multiply.outer(up[:40], down[:40]), np.convolve(noise, held)[:40]))
+        for epsilon in (0.3, 1.2):
+            most = account([(one, 1), (bit, 1)], epsilon=epsilon).delta.upper
+            for first, second in (laws, laws[::-1]):
+                assert np.maximum(first - math.exp(epsilon) * second, 0.0).sum() <= most
+    assert most < account([(one, 1), (bit, 2)], epsilon=epsilon).delta.upper
 
 
 def test_honest_users_of_a_density_among_others() -> None:

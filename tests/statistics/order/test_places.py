@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -67,3 +69,20 @@ def test_all_weights_are_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     found = message_places(*runs(shuffled, 100, 5)).p_value
     assert found == pytest.approx(len(tried) * tried[-1])
     assert len(tried) == 3
+
+
+def test_the_p_value_is_bernsteins_over_all_orders() -> None:
+    rng = np.random.default_rng(1)
+    weights, marks = rng.normal(size=(3, 4)), rng.normal(size=(5, 3))
+    held = [np.array(row, dtype=bool) for row in ([1, 0, 0], [0, 1, 1, 1], [0, 0, 1], [1], [0, 1, 0, 1])]
+    total, variance, most = 0.0, 0.0, 0.0
+    for mark, symbols in zip(marks, held, strict=True):
+        weight = mark @ weights[:, np.arange(symbols.size) * 4 // symbols.size]
+        every = np.array([weight @ order for order in itertools.permutations(symbols.tolist())])
+        total += float(weight @ symbols - every.mean())
+        variance += float(every.var())
+        most = max(most, float(every.max() - every.mean()))
+    assert total > 0.0
+    p_value, off = places._judged(weights, list(places._blocks(marks, held)))
+    assert p_value == pytest.approx(math.exp(-(total**2) / (2.0 * (variance + most * total / 3.0))))
+    assert off == pytest.approx(-total / math.sqrt(variance))

@@ -1,1 +1,0 @@
-"""What ghazi2021 says, and what was found about it; nothing is computed here."""

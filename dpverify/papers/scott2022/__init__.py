@@ -1,1 +1,0 @@
-"""What scott2022 says, and what was found about it; nothing is computed here."""
