@@ -1,7 +1,5 @@
 """Distortion of norms: the exact variance by enumeration of all maps and by simulation, and tails that do hold."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """How often draws hold nothing good, against enumeration of all hash functions."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Algorithm 5 repaired: how often answers agree, and what the printed one does."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

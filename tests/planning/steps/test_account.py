@@ -1,7 +1,5 @@
 """`account` of steps: one point as an interval, what it says, and what does not stand together."""
 
-from __future__ import annotations
-
 import pytest
 
 import dpverify
