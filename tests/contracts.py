@@ -1,7 +1,5 @@
 """What every protocol promises, as suites that a protocol's own tests inherit."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

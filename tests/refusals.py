@@ -1,7 +1,5 @@
 """What tests ask of an error: its type, and the argument that its sentence begins with."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

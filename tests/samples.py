@@ -1,7 +1,5 @@
 """Comparisons of samples with laws, with a stated false-alarm rate."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The architecture as tests: imports run one way, and every protocol has its twin."""
 
-from __future__ import annotations
-
 import ast
 import functools
 from collections.abc import Iterable, Iterator

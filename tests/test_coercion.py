@@ -1,7 +1,5 @@
 """What people type is taken: pairs for budgets, words for members of enumerations, and scalars of numpy."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 from typing import Any

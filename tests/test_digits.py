@@ -1,7 +1,5 @@
 """Rounding for print, against exact rationals."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """README, architecture and notation say what is there."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 import re

@@ -3,8 +3,6 @@
 numpydoc reads the docstrings; the code itself says what is returned and raised.
 """
 
-from __future__ import annotations
-
 import ast
 import enum
 import importlib

@@ -1,7 +1,5 @@
 """Accounts at the edge of what floats and memory allow answer, or refuse, with little work."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 

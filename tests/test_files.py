@@ -1,7 +1,5 @@
 """Files are written as a whole or not at all."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

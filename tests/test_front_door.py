@@ -1,7 +1,5 @@
 """`import dpverify` offers what people look for, and costs nothing until it is used."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import pkgutil

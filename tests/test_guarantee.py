@@ -1,7 +1,5 @@
 """Budgets are exact, intervals are ordered, and bad values are named."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

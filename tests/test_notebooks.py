@@ -3,8 +3,6 @@
 After a change: `jupyter execute --inplace notebooks/*.ipynb`, then look at the result.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The site's search answers from disk: a small site with the plug-ins and the script of the whole."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

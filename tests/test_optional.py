@@ -1,7 +1,5 @@
 """The engine needs four packages; whatever else is missing is told in one sentence, with what to install."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

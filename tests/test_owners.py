@@ -1,7 +1,5 @@
 """What docs/owners.md says of where to change things: each change, made in a copy of the source, does what it shows."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -5,8 +5,6 @@ called. A block of text after it is what it prints, `...` for what depends on th
 commands of dpverify run; a line may end in `# exit status 1`.
 """
 
-from __future__ import annotations
-
 import contextlib
 import doctest
 import io

@@ -1,7 +1,5 @@
 """The plug-in in a pytest of its own: what marks and options say, what a failure shows, and what it costs unused."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

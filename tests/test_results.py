@@ -1,7 +1,5 @@
 """Every public result shows itself in all ways: text, HTML, figure, plain values, data frame."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import json

@@ -1,7 +1,5 @@
 """Bounds on the engine's own arithmetic."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

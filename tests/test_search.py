@@ -1,7 +1,5 @@
 """Searches: which side is returned, that it was tried, and what happens where nothing holds."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Results as text, in notebooks and as figures."""
 
-from __future__ import annotations
-
 import html
 import math
 import subprocess

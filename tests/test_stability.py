@@ -1,7 +1,5 @@
 """What docs/stability.md promises of files: the versions of their formats, and that what 0.2.0 wrote is read."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """What starting the command line costs: wall time is not stable, the packages that are imported are."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

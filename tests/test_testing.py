@@ -1,7 +1,5 @@
 """Audits as tests: what passes, what fails and how, and what stands in pytest's own report."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

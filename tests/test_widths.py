@@ -1,7 +1,5 @@
 """The page of widths: what it says is computed again for some of the widest."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -82,8 +82,9 @@ def conforms(
         least = least_share(tally.trials, 1.0 - often, level / (1.0 - _RARE) * _RARE / events, POWER)
         if least is not None:
             fault, power = f"another outcome than the likeliest in {100 * least:.2g} % of the runs more", POWER
-    found = tally.mean - law.mean, tally.deviation / law.variance**0.5
-    evidence = f"{result.evidence}; mean off by {found[0]:.3g}, standard deviation {found[1]:.4g} times the claimed"
+    # Of columns that number cells the law has another unit than what a target returns.
+    off, wide = (tally.mean - law.mean) / law.variance**0.5, tally.deviation / law.variance**0.5
+    evidence = f"{result.evidence}; mean off by {off:.3g} standard deviations, spread {wide:.4g} times the claimed"
     return replace(with_fault(result, fault, power), evidence=evidence)
 
 

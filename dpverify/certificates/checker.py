@@ -2,15 +2,10 @@
 
     python checker.py FILE        exits with 0: accepted, 1: refused, 2: not a certificate
 
-This file needs Python's standard library and nothing else. It accepts only if, however one user's input is replaced
-in all that she takes part in, the probability of every event S of what is seen changes from P(S) to some Q(S) with
-P(S) <= e^epsilon Q(S) + delta: by rules that are proved, by number, in docs/certificates.md.
-
-Numbers are integers over 2^bits, rounded down where they help the claim, and up where they hurt it. Node k is b^k, with
-b = 1 + 2^-grid. A pair (P, Q) of neighbouring views is listed as atoms (p, q), lower bounds on what P and Q have of
-disjoint events; what P has besides is lost to infinity, so that nothing needs an upper bound. A measure (first node,
-masses, mass at infinity) stands for G(a) = m_inf + sum_k m_k max(0, 1 - a b^-k), and dominates a pair if that is at
-least H(a) = sum_y max(0, P(y) - a Q(y)) for every a >= 0.
+It needs Python's standard library alone, and accepts only if, however one user's input is replaced in all that she
+takes part in, P(S) <= e^epsilon Q(S) + delta of every event S of what is seen, as docs/certificates.md proves. Numbers
+are over 2^bits, rounded down where they help the claim, up where they hurt. Node k is b^k, b = 1 + 2^-grid. Atoms (p,
+q) are lower bounds of disjoint events. A measure is (first node, masses, mass at infinity), in place of a pair.
 """
 
 import json
@@ -19,11 +14,11 @@ import sys
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, Rounded
 from fractions import Fraction
 from functools import reduce
-from itertools import chain, count, islice, pairwise, repeat, zip_longest
-from math import lcm
-from operator import add
+from itertools import accumulate, chain, count, islice, pairwise, product, repeat, zip_longest
+from math import isqrt, lcm
+from operator import add, mul, sub
 
-FORMAT = "dpverify certificate 2"
+FORMAT, MOST_EACH, ROWS, COLUMNS = "dpverify certificate 2", 256, 128, 48
 MOST_BYTES, MOST_NODES, MOST_VALUES, MOST_WORK = 10**6, 2**17, 2**19, 6 * 10**8
 EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
 
@@ -33,7 +28,6 @@ class Refused(Exception):
 
 
 def over(numerator, denominator):
-    """Return the quotient, rounded up."""
     return -(-numerator // denominator)
 
 
@@ -100,7 +94,6 @@ class Checker:
         """Return a measure whose G is at least these heights at its nodes, the last one first, and 1 or whole at 0."""
         masses, total, weighted = [], heights[0], 0
         for height in heights[1:]:
-            # With a mass m on the node above, G is total + m - (weighted + m) / b here.
             masses.append(max(0, (height - total + over(weighted * self.bottom, self.top)) * self.top))
             total, weighted = total + masses[-1], over((weighted + masses[-1]) * self.bottom, self.top)
         return low, [max(0, max(self.one, whole) - total), *masses[::-1]], heights[0]
@@ -158,10 +151,7 @@ class Checker:
         return self.worst(ways) if len(ways) > 1 else ways[0]
 
     def block(self, known, low, high, times):
-        """Return a measure that dominates so many together, if from low to high of them are of the first of two.
-
-        Low of them are taken to be of the first, all but high of the second, and the rest of the worst of both.
-        """
+        """Return a measure of low of the first, all but high of the second, and the rest of the worst of both."""
         parts = zip(known, (low, times - high, high - low), strict=True)
         return reduce(self.product, (self.power(powers, number) for powers, number in parts if number))
 
@@ -180,13 +170,8 @@ class Checker:
             term = term * x.numerator // (x.denominator * i)
         return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
 
-    # --- Laws (rule 5), and the atoms of each protocol's pair, in blocks (rule 6); those of a cell are a block.
-
     def law(self, left, right, limit=0):
-        """Return lower bounds on the probabilities of a law, and how many of them lie to the left of its start.
-
-        Ratios to each side are from least to most over a denominator; none that follows exceeds both most and limit.
-        """
+        """Return lower bounds on a law, by ratios of (least, most, denominator), and how many are left of its start."""
         start = total = 1 << self.bits + 64
         sides = [], []
         for side, ratios in zip(sides, (left, right), strict=True):
@@ -202,10 +187,7 @@ class Checker:
         return [(f << self.bits) // total for f in (*sides[0][::-1], start, *sides[1])], len(sides[0])
 
     def counts(self, a, b=Fraction(0)):
-        """Return the law on 0, 1, ... with f(y + 1) / f(y) = (a + b y) / (y + 1), and the first count that it lists.
-
-        That is Poisson(a) for b = 0, NB(a / b, b) for b > 0, binomial of size -a / b with odds -b for b < 0.
-        """
+        """Return NB(a / b, b), Poisson(a) or a binomial, f(y + 1) / f(y) = (a + b y) / (y + 1), and its first count."""
         start, m = max(0, int((a - b) // (1 - b))), lcm(a.denominator, b.denominator)  # f is largest at the start
         c, d = int(m * a), int(m * b)
         right = ((c + d * y, c + d * y, m * (y + 1)) for y in count(start))
@@ -227,22 +209,54 @@ class Checker:
         (u, w), shifted = share.as_integer_ratio(), zip([0, *law], [*law, 0], strict=True)
         return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in shifted]
 
-    def one_sum(self, users, honest, shape=0, p=Fraction(0), mean=0):
-        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0])
+    def one_sum(self, users=1, honest=1, shape=0, p=Fraction(0), mean=0, flip_probability=Fraction(0)):
+        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0], flip_probability)
 
     def two_counts(self, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
-        """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0.
-
-        If x = 0 the smaller of counts that differ by d has the law of the flood and what both of the own noise have.
-        """
+        """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0."""
         own, _ = self.counts(shape * p * honest / users, p)
         flood, _ = self.counts(flood_shape * flood_p * honest / users, flood_p)
-        together = ([a * b >> self.bits for a, b in zip(own[d:], own, strict=False)] for d in range(len(own)))
         (u, w), floor = drop_probability.as_integer_ratio(), self.one >> self.tail + 12
+        concave = all(b * b >= a * c > 0 for x in (own, flood) for a, b, c in zip(x, x[1:], x[2:], strict=False))
+        for atoms in (self.in_cells if concave and len(own) > MOST_EACH else self.each)(own, flood):
+            yield [(((w - u) * a + u * c) // w, c) for a, c in atoms if a > floor or c > floor]
+
+    def each(self, own, flood):
+        """Yield them for x = 1. If x = 0 the smaller of counts that differ by d or -d has the same law."""
+        together = ([a * b >> self.bits for a, b in zip(own[d:], own, strict=False)] for d in range(len(own)))
         for near, far in pairwise(chain((self.multiplied(row, flood, self.bits) for row in together), [[]])):
-            for moved, row in ((near, far), ([0, *far], near)):  # differences of d + 1, and of -d
-                atoms = zip_longest(moved, row, fillvalue=0)
-                yield [(((w - u) * a + u * c) // w, c) for a, c in atoms if a > floor or c > floor]
+            yield from (zip_longest(*pair, fillvalue=0) for pair in ((near, far), ([0, *far], near)))  # d + 1, and -d
+
+    def in_cells(self, own, flood):
+        """Yield them in cells of d = |u - v| and the smaller count, with the ratios of two corners: rule 8."""
+        size, slot, less = len(own), 3 * self.bits + 64, [*accumulate(own[::-1], initial=0)][::-1]
+        rows = self.parted(self.multiplied(own[::-1], own, self.bits)[size - 1 :], ROWS)
+        columns = [size + 1 + k for k in self.parted(self.multiplied(own, flood, self.bits), COLUMNS)]
+        self.work(size * len(rows) * len(columns) * slot // 256)
+        law, table = [*[0] * (size + 1), *flood, *[0] * (size + 1)], [[] for _ in rows]
+        of_all, at = (less, [*accumulate(law, initial=0)]), (own, law)  # from d on and below a count; at both
+        for (beyond, below), (move, late) in product((of_all, at), ((0, 0), (1, 0), (1, 1))):
+            packed = [sum(below[k - late - z] << slot * i for i, k in enumerate(columns)) for z in range(size)]
+            for d, row in zip(rows, table, strict=True):
+                total = sum(map(mul, map(mul, own, beyond[d + move :]), packed))
+                row.append([total >> slot * i & (1 << slot) - 1 for i in range(len(columns))])
+        for near, far in pairwise(table):
+            for x, y, low, high in ((0, 1, near, far), (2, 0, far, near)):  # the first count is larger, or is not
+                p, q = ([b - a for a, b in pairwise(map(sub, near[side], far[side]))] for side in (x, y))
+                yield chain(*map(self.spread, p, q, low[x + 3], low[y + 3], high[x + 3][1:], high[y + 3][1:]))
+
+    def parted(self, law, number):
+        """Return where about so many cells begin, by how likely and how near to 0, or double; and the end."""
+        sums = [*accumulate(isqrt(isqrt(isqrt(mass << self.bits)) // k) for k, mass in enumerate(law, 1))]
+        starts = {k for k, (a, b) in enumerate(pairwise(sums), 1) if a * number // sums[-1] < b * number // sums[-1]}
+        return sorted(starts.union([0, len(law) + 1], (1 << k for k in range(len(law).bit_length()))))
+
+    def spread(self, p, q, a, b, c, g):
+        """Return what p and q are together, over one^2: atoms of the ratios a / b <= c / g, where these differ."""
+        (a, b), (c, g), whole = (a, b) if a or b else (0, 1), (c, g) if c or g else (1, 0), self.one**2
+        parts = [(q * c - p * g, a, b), (p * b - q * a, c, g)] if b * c > a * g else [(1, p, q)]
+        whole *= max(1, b * c - a * g)
+        return [(share * x // whole, share * y // whole) for share, x, y in parts]
 
     def responses(self, users, honest, flip_probability, cells):
         """Yield the atoms of a 1 against a 0 if low to high - 1 others hold 1, after what share: both ends first."""
@@ -268,17 +282,12 @@ class Checker:
         ratios = [repeat((p.numerator, *p.as_integer_ratio())) if p else self.gaussian_ratios(sigma) for _ in "+-"]
         yield self.moved(self.law(*ratios)[0])
 
-    def local_response(self, flip_probability):
-        yield self.moved([self.one], flip_probability)
-
     def labels(self, epsilon, classes):
         """Yield the atoms of one label, told with probability e^s / (e^s + m - 1); the others share the rest."""
         (least, most), others = self.exponential(epsilon), (classes - 1) * self.one
         keep, other = self.one * least // (least + others), self.one**2 // (most + others)
         yield [(keep, other), (other, keep), ((classes - 2) * other,) * 2]
 
-
-# --- Certificates: which numbers are typed, and what each protocol is -------------------------------------------------
 
 WHOLE, DECIMAL, LIST = "an integer", "a decimal in a string, inside the ends,", "increasing integers"
 FIELDS = {"bits": (WHOLE, 32, 1024), "grid": (WHOLE, 1, 16), "tail": (WHOLE, 16, 1024), "levels": (WHOLE, 1, 10**9)}
@@ -323,20 +332,18 @@ def factors(grid, name, window, given):
 
 ALL, FLOOD = ["users", "honest"], ["shape", "p", "flood_shape", "flood_p"]
 SHUFFLED, CENTRAL, LOCAL = "all messages, shuffled", "what a trusted curator publishes", "each user's own messages"
-# Which pairs may be met: one and its reverse, both at once (two buckets), the same reversed, another cell's reversed.
-EITHER, BOTH, ALIKE, CELLS = "either", "both", "alike", "cells"
+EITHER, BOTH, ALIKE, CELLS = "a pair, its reverse", "both at once", "its own reverse", "reversed as another cell"
 PROTOCOLS = {
     "rr": (Checker.responses, [*ALL, "flip_probability", "cells"], CELLS, SHUFFLED),
     "nb": (Checker.one_sum, [*ALL, "shape", "p"], EITHER, SHUFFLED),
     "poisson": (Checker.one_sum, [*ALL, "mean"], EITHER, SHUFFLED),
     "3nb": (Checker.two_counts, [*ALL, *FLOOD], EITHER, SHUFFLED),
     "pure": (Checker.two_counts, [*ALL, *FLOOD, "drop_probability"], EITHER, SHUFFLED),
-    "histogram": (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED),
-    "selection": (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED),
+    **dict.fromkeys(["histogram", "selection"], (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED)),
     "vector-sum": (Checker.vector_sum, [*ALL, "levels", "blanket_probability", "cells"], ALIKE, SHUFFLED),
     "central-discrete-laplace": (Checker.two_sided, ["p"], ALIKE, CENTRAL),
     "central-discrete-gaussian": (Checker.two_sided, ["sigma"], ALIKE, CENTRAL),
-    "local-rr": (Checker.local_response, ["flip_probability"], ALIKE, LOCAL),
+    "local-rr": (Checker.one_sum, ["flip_probability"], ALIKE, LOCAL),
     "labels": (Checker.labels, ["epsilon", "classes"], ALIKE, LOCAL),
 }
 
@@ -372,23 +379,17 @@ def checked(given):
     return "\n".join(said)
 
 
-def once(pairs):
-    """Return an object, no name of which may occur twice."""
-    if len(dict(pairs)) < len(pairs):
-        raise ValueError("A name occurs twice in an object.")
-    return dict(pairs)
-
-
 def main(path):
-    """Check a file; say what was found, and return the exit status."""
+
+    def once(pairs):
+        return dict(pairs) if len(dict(pairs)) == len(pairs) else None  # no name may occur twice
+
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise ValueError(f"It has more than {MOST_BYTES} characters.")
-        # A number with a fraction or an exponent is a Decimal, which no field takes.
-        given = json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)
-        print(checked(given))
+        print(checked(json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)))
         return 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {reason}")

@@ -29,6 +29,8 @@ _NODES = 12_288
 """How many a window may have: twice as many take twice the time, and are a quarter as much too wide."""
 _MANY = 768
 """From so many measures together on there are more nodes, as each makes their product wider by as much."""
+_MORE = 1.5
+"""How many times as many there are for two counts, whose cells make measures wider than nodes do; but fewer if many."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end."""
 _SLACK = 4e-3
@@ -165,7 +167,9 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     losses = [_losses(rough, entry) for entry in entries]
     far = [max(_far(entries, losses, sign, delta * _LEFT_OUT), 0.0) for sign in (-1.0, 1.0)]
     widest = max(abs(loss) for sides in losses for side in sides for _, loss in side)
-    nodes = _NODES * max(1.0, sum(map(_factors, entries)) / _MANY) ** 0.6
+    many = max(1.0, sum(map(_factors, entries)) / _MANY)
+    cells = any(checker.PROTOCOLS[entry["protocol"]][0] is checker.Checker.two_counts for entry in entries)
+    nodes = _NODES * (_MORE * many**0.3 if cells else many**0.6)
     most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:

@@ -24,6 +24,9 @@ def test_conformance_states_its_power_against_a_narrower_law() -> None:
     )
     assert result.power is not None
     assert abs(found / 50 - result.power) < 0.35  # five standard deviations
+    cells = DiscreteLaw.of(1024.0 * LAW.points, LAW.pmf)
+    two = conforms("in cells", cells, np.repeat(1024.0 * np.array([5.0, 6.0]), 50), rng, 1e-3, 0.2)
+    assert "mean off by 1.06 standard deviations, spread 0.3536 times the claimed" in two.evidence  # by sqrt(2)
     constant = conforms("a constant", DiscreteLaw.of([3], [1.0]), np.full(100, 3.0), rng, 1e-3, 0.2)
     assert (constant.fault, constant.power) == ("any outcome but the law's only one", 1.0)
 

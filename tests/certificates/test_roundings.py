@@ -323,7 +323,7 @@ WRONG: list[tuple[str, str]] = [
     ("self.counts((honest - 1) * odds, -odds)", "self.counts(honest * odds, -odds)"),
     ("for coin in coins], wrong / told)", "for coin in coins], 2 * wrong / told)"),
     ("((classes - 2) * other,) * 2", "((classes - 1) * other,) * 2"),
-    ("yield self.moved([self.one], flip_probability)", "yield self.moved([self.one], 2 * flip_probability)"),
+    ("users, p)[0], flip_probability)", "users, p)[0], 2 * flip_probability)"),
     ("self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
     ("repeat((p.numerator, *p.as_integer_ratio()))", "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))"),
     ('grid.followed(measures, entry["instances"]', "grid.followed(measures, 1"),

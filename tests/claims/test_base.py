@@ -1,7 +1,5 @@
 """What a twin has without saying so."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import math

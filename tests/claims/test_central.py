@@ -1,7 +1,5 @@
 """What every twin of a curator's mechanism has."""
 
-from __future__ import annotations
-
 from dpverify.claims.central import CentralClaims
 from dpverify.guarantee import ThreatModel
 

@@ -1,7 +1,5 @@
 """Every charge of the claims, made loud: windows that lack a per cent, few and wide cells, few users."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

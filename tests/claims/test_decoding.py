@@ -1,7 +1,5 @@
 """Decoding is post-processing: the words are a function of the published weights and of nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

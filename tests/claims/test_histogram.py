@@ -1,7 +1,5 @@
 """The claims about the histogram: two changed buckets enumerated, the error simulated, the proof's steps checked."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

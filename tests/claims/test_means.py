@@ -1,7 +1,5 @@
 """What the twins of estimators of a mean share."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

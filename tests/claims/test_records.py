@@ -1,7 +1,5 @@
 """Protocols written down and read back are equal; what cannot be read is refused in one sentence."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

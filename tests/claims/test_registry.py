@@ -1,7 +1,5 @@
 """Twins are found by name and by protocol, ours and those of other packages, and nothing is imported to list them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

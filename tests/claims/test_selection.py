@@ -1,7 +1,5 @@
 """The claims about selection: the exact probability of a shortfall, by enumeration and by simulation."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

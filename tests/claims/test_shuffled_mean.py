@@ -1,7 +1,5 @@
 """The twin of the shuffled mean, and Theorem 9.6."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What holds for every command: text fits the screen, and a fault of our own is one sentence."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

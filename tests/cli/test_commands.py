@@ -1,7 +1,5 @@
 """Commands that are put together from a protocol's options and those of what is done with it."""
 
-from __future__ import annotations
-
 import inspect
 import json
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """A bitsum, a kernel, a mechanism and an audit test of another package work everywhere, without a change here."""
 
-from __future__ import annotations
-
 import configparser
 import json
 import os

@@ -1,7 +1,5 @@
 """Every option of every command at the edges of what can be typed: an answer or one sentence, and never a traceback."""
 
-from __future__ import annotations
-
 import json
 import random
 import re

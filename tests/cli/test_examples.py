@@ -1,7 +1,5 @@
 """Every command's help ends with examples, and these run."""
 
-from __future__ import annotations
-
 import functools
 import shlex
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A format that is added in one place is behind every command that shows a result, and behind no other."""
 
-from __future__ import annotations
-
 import ast
 
 import pytest

@@ -1,7 +1,5 @@
 """Every sentence with which a command refuses is the one of its file in `tests/golden/`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The help of a group says of every command what it is for, at any width."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify import cli

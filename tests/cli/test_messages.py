@@ -1,7 +1,5 @@
 """The library's messages in the words that were typed, and which command the words lead to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

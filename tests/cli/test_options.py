@@ -1,7 +1,5 @@
 """Numbers and words as options: what may be typed for one, and the one sentence where something else is."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any
 
 import pytest

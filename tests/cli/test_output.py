@@ -1,7 +1,5 @@
 """How results are printed: strict JSON, tables of a known width, figures that never cost a report."""
 
-from __future__ import annotations
-
 import json
 import math
 import os

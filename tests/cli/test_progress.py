@@ -1,7 +1,5 @@
 """Progress is for terminals: with the time that is left, and gone when the work is done."""
 
-from __future__ import annotations
-
 import io
 import time
 

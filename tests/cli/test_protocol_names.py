@@ -1,7 +1,5 @@
 """A protocol has one name in every command, however it is typed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

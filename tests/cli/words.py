@@ -1,7 +1,5 @@
 """Runs the command line, and reads what it prints."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Composition backwards: what is returned is within the budget, and the largest that is."""
 
-from __future__ import annotations
-
 import json
 import math
 from fractions import Fraction

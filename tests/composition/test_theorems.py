@@ -1,7 +1,5 @@
 """Composition forwards: bounds that hold and are tight."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

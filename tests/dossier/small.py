@@ -1,7 +1,5 @@
 """A small report, made once for all tests that look at one."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

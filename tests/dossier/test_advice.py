@@ -1,7 +1,5 @@
 """What is recommended keeps a guarantee with half of the users honest, if any protocol does, and says so."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

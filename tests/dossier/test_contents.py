@@ -1,7 +1,5 @@
 """A report's contents are plain values, text and a page."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The curves of a report contain what they say."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

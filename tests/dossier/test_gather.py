@@ -1,7 +1,5 @@
 """A report gathers what belongs together, and refuses what it cannot show."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

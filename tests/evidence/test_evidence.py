@@ -1,7 +1,5 @@
 """The evidence of the entries: the quick checks run, figures are quoted as they are, and what is linked exists."""
 
-from __future__ import annotations
-
 import ast
 import importlib
 import json

@@ -1,7 +1,5 @@
 """What evidence shows, looked at by other means."""
 
-from __future__ import annotations
-
 import math
 
 import flint

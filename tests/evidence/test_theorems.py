@@ -1,7 +1,5 @@
 """The list is complete: every Theorem object in the claims is in it, once, with something to say."""
 
-from __future__ import annotations
-
 import gc
 import importlib
 import pkgutil

@@ -5,8 +5,6 @@ kind shows already is left out. Most were written in batches against audits that
 them then stands in `benchmarks/README.md`.
 """
 
-from __future__ import annotations
-
 from tests.faults.boxes.black_box import BlackBox
 from tests.faults.boxes.calls import CALL_BOXES
 from tests.faults.boxes.clients import CLIENT_BOXES

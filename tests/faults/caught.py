@@ -1,7 +1,5 @@
 """Which faults audits are asked to find here, with how many trials, and whether they do."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 

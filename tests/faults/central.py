@@ -1,7 +1,5 @@
 """Faults of central discrete noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Faults of histogram, selection and vector sum."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

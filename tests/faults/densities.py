@@ -1,7 +1,5 @@
 """Faults of kernel densities and of their shared features."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is recorded about a fault."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

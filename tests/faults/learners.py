@@ -1,7 +1,5 @@
 """Faults of stable learners, statistical queries and selections."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Faults of local reports: labels, levels, single bits and Laplace noise."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

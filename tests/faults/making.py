@@ -1,7 +1,5 @@
 """What the tables of faults share: subjects, implementations that are wrong in one place, and entries about them."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace

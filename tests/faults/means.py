@@ -1,7 +1,5 @@
 """Faults of means: from local reports, shuffled and central."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Faults that show message by message: shufflers that do not shuffle, or not all, users who send too much or little."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

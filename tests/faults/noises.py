@@ -1,7 +1,5 @@
 """Faults of the protocols that hide the sum in divisible noise."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

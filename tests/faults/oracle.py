@@ -1,7 +1,5 @@
 """Whether a fault of an implementation with a known law can be found at all: by a test that has learned the fault."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Faults of randomized response: its chances, who shares a coin, which runs lean on others, and its analyzer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any

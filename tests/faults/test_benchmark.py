@@ -1,7 +1,5 @@
 """The benchmark of all faults goes on where it stopped."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

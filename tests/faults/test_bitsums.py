@@ -1,7 +1,5 @@
 """Audits catch faults of bitsums and shufflers by the check that should."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.audit.engine import audit

@@ -1,7 +1,5 @@
 """Audits let correct implementations pass."""
 
-from __future__ import annotations
-
 import pytest
 from scipy import stats
 

@@ -1,7 +1,5 @@
 """What can be found of the faults at all, by who has learned them, and what cannot."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

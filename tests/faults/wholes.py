@@ -1,7 +1,5 @@
 """Faults of learners as wholes: classifiers with private labels, decoded words, learners that protect users."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

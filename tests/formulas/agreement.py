@@ -1,7 +1,5 @@
 """One body, four number systems: a formula gives the same number in all of them, and an Arb ball contains it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Every closed form, in every number system, by its name."""
 
-from __future__ import annotations
-
 import inspect
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """Conditions that theorems share."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What contexts promise; that each formula keeps to it is tested with the formula."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

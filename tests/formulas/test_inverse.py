@@ -1,7 +1,5 @@
 """An inverse is bracketed by proved changes of sign."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

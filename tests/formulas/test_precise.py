@@ -1,7 +1,5 @@
 """Digits that are printed are proved."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath

@@ -1,7 +1,5 @@
 """The ranges of all arguments, and that nothing beyond them is taken."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 

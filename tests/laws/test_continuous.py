@@ -1,7 +1,5 @@
 """Laws with a density against numerical integration of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import integrate

@@ -1,7 +1,5 @@
 """The laws of messages charge every tail and error, also where a drop is rare."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

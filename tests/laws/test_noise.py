@@ -1,7 +1,5 @@
 """Laws against other formulas: rational arithmetic, incomplete beta and gamma functions in Arb, and direct sums."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Sums of independent rows against enumeration, and against named laws."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

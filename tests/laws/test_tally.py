@@ -1,7 +1,5 @@
 """A tally in pieces is the tally of all samples, and tests take it for the samples themselves."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal

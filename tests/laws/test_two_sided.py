@@ -1,7 +1,5 @@
 """The law of a difference of two negative binomial variables, against convolutions in high precision."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

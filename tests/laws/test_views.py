@@ -1,7 +1,5 @@
 """Sums and joint laws of the parts of a view, against enumeration."""
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Windows: as small as their bounds allow, never larger than what was asked for."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Points that are easy to learn from."""
 
-from __future__ import annotations
-
 import numpy as np
 
 

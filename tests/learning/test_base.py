@@ -1,7 +1,5 @@
 """What the estimators share."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The classifier that is asked for a budget."""
 
-from __future__ import annotations
-
 import math
 import pickle
 import re

@@ -1,7 +1,5 @@
 """Words of classes, from a model and a vocabulary of any size."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Learning from files, and testing."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Public features of points in the unit ball."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

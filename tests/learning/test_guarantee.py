@@ -1,7 +1,5 @@
 """What is guaranteed to points, and to points and labels."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

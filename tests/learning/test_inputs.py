@@ -1,7 +1,5 @@
 """What are no points, groups or sums: one sentence that names them."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable

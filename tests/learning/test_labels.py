@@ -1,7 +1,5 @@
 """Labels are one of a public set, or are refused in one sentence."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas
 import pytest

@@ -1,7 +1,5 @@
 """Squared norms of class means, from published values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

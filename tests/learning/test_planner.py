@@ -1,7 +1,5 @@
 """Bitsums from public counts."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.guarantee import Budget

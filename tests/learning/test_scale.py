@@ -1,7 +1,5 @@
 """Public scales, and bandwidths in the units of scikit-learn."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Entries are read from the files of the documents as they are written there."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Figures of findings: recorded in files, filled into sentences, never typed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

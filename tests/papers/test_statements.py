@@ -1,7 +1,5 @@
 """The numbered statements of the documents, and which entries are about them."""
 
-from __future__ import annotations
-
 from dpverify.evidence.theorems import theorems
 from dpverify.papers.statements import STATEMENTS, number_elsewhere, uncovered
 from dpverify.papers.theorem import Theorem, Verdict

@@ -1,7 +1,5 @@
 """A theorem as data."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 

@@ -5,8 +5,6 @@ A case draws a protocol, its parameters down to 1e-300, how many instances, and 
 directions over the instances: no chord, no cell and no group of pairs shares a line with it.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Normal noise in place of every bitsum's plan: the choice of features does not depend on it, and it is quick."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """What `account` answers: the best bound at hand, at exactly the point that was asked."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

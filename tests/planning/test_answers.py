@@ -1,7 +1,5 @@
 """Points of a curve that are asked for by delta or by epsilon."""
 
-from __future__ import annotations
-
 import math
 from decimal import Decimal
 from fractions import Fraction

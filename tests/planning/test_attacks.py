@@ -1,7 +1,5 @@
 """What malicious users can do to a plan: with and without a cap on their messages."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """What one instance may spend, by theorem and by exact law; that it is printed rounded down is the command's test."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """A certificate shows what the engine accounts, next to no more, and never less than its lower end."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

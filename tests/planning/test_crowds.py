@@ -1,7 +1,5 @@
 """What is left where users cheat or stay away: against brute force, and of plans that count on a share of the users."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """A short hunt, the same cases each time; `python -m benchmarks.violations accounts` runs a long one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Estimators of a mean at one budget: each meets it, none could do with less, and all errors are the twins'."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

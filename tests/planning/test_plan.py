@@ -1,7 +1,5 @@
 """Planning: theorems against exact composition, and every bad argument named."""
 
-from __future__ import annotations
-
 import json
 import math
 

@@ -1,7 +1,5 @@
 """The epsilon of a plan is what was proved for its parameters, whatever the search that found them believed."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from typing import Any

@@ -1,7 +1,5 @@
 """What a search finds is proved again, whatever it looked for."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded

@@ -1,7 +1,5 @@
 """Plans of RAPPOR keep both epsilons, and no other parameters have less error."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

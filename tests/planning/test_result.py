@@ -1,7 +1,5 @@
 """What an account returns, as values that any reader of JSON takes."""
 
-from __future__ import annotations
-
 import json
 import math
 

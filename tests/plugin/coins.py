@@ -3,8 +3,6 @@
 Its entry points are in `entry_points.txt`, as an installer writes them next to it.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field

@@ -3,8 +3,6 @@
 A ball contains the exact number, whatever its radius; the radius is some 2^-300 of the largest term of a sum.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Sequence

@@ -1,7 +1,5 @@
 """Ground truth for the engine: exact rational divergences of small products."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction

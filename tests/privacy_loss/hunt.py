@@ -5,8 +5,6 @@ an epsilon at, next to or between the losses that are listed. The truth is an Ar
 its binary value.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction

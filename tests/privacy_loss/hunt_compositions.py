@@ -6,8 +6,6 @@ product must lie in the interval of `Composition.delta`, and in that of the pair
 `Composition.epsilon` must put epsilon where that divergence says. Products of too many outcomes lose copies.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 

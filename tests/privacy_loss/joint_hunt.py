@@ -4,8 +4,6 @@ Case i is reproducible from the seed, its mechanism's number and how many change
 nearest to the bound, of four times as many. A mechanism takes as long as some hundred changes.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

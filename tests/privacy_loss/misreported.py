@@ -4,8 +4,6 @@ At the errors of real laws, 1e-13, a forgotten charge is hidden by whatever else
 error is a per cent: an interval must still hold the exact divergence of the pair that was misreported.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Shuffled reports by brute force, in rationals: what the engine's answers are compared with."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """The reference of the benchmarks and the engine, which share nothing, agree; and what is said of peers is measured."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Every stated error is charged, and in full: intervals from pairs that are misreported by as much as they say."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable, Sequence

@@ -4,8 +4,6 @@ What is a fact and no choice is left out, by name: limits of floats, what a proo
 factor that must exceed 1 for a search to end.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 import math

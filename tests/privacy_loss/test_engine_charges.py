@@ -1,7 +1,5 @@
 """Each error that the engine charges, made large: without its charge the truth would be outside of the interval."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 from types import SimpleNamespace

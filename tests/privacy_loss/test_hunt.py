@@ -1,7 +1,5 @@
 """Short hunts, the same cases each time; `python -m benchmarks.violations` runs long ones."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

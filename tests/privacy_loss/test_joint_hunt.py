@@ -1,7 +1,5 @@
 """A few mechanisms of the hunt for joint changes that exceed their bound; `benchmarks.joint_violations` has many."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

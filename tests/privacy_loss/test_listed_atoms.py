@@ -1,7 +1,5 @@
 """What a pair lists against the exact law, atom by atom: what is not listed is missing, and every error is stated."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

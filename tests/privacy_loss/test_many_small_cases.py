@@ -1,7 +1,5 @@
 """Extremes of `tests/privacy_loss/hunt_compositions.py`: the grid far too coarse, the divergence tiny."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

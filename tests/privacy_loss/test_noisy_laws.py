@@ -4,8 +4,6 @@ At a relative error of 1e-13 and tails of 1e-40 no charge for either shows. Here
 must meet that of the same pair from exact laws.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 

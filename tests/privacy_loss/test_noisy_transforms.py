@@ -3,8 +3,6 @@
 Real transforms err by 1e-16 and windows fold 1e-18: without these tests the charges for either could be left out.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from typing import Any

@@ -1,7 +1,5 @@
 """Exact draws against their laws, and the arithmetic that makes them exact."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """What every protocol asks of its parameters: beyond each end of a range, it is refused by its name."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """The mean of bits by shuffled randomized response."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the shuffler forgets, and what it keeps."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

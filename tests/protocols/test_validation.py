@@ -1,7 +1,5 @@
 """What is taken as which argument, and the one sentence for what is not."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import astuple, dataclass, field

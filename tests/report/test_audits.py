@@ -1,7 +1,5 @@
 """An audit as a table and as a figure: drawn from the rows, whatever they are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

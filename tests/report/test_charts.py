@@ -1,7 +1,5 @@
 """Charts show what they are given, and no more than can be told apart."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.guarantee import Interval

@@ -1,7 +1,5 @@
 """A report as a table: all plans, and the one to take."""
 
-from __future__ import annotations
-
 from dpverify.report.dossiers import dossier_table
 from dpverify.report.tables import as_text
 from tests.dossier.small import small

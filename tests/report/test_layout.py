@@ -1,7 +1,5 @@
 """Tables at any width: no word is split, nothing is cut off, colour is not needed."""
 
-from __future__ import annotations
-
 import io
 import re
 from collections.abc import Mapping

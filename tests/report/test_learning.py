@@ -1,7 +1,5 @@
 """What a classifier has learned, as a table."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What the best attacker reaches, as a table and as a figure."""
 
-from __future__ import annotations
-
 import dpverify
 from dpverify.report.plots import drawn_figure
 from protocols.bitsum import RandomizedResponse

@@ -1,7 +1,5 @@
 """What a table prints is true of what it prints."""
 
-from __future__ import annotations
-
 import io
 import re
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """A small data set: the digits' first rows and few coordinates, so that plans take moments."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpverify.reproduction.embeddings import Embeddings, bundled

@@ -1,7 +1,5 @@
 """The parameters of an experiment meet its budget, and its curator has the noise that it says."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

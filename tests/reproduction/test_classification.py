@@ -1,7 +1,5 @@
 """Accuracy by budget, kernel, bitsum and label budget."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Messages per user."""
 
-from __future__ import annotations
-
 from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 

@@ -1,7 +1,5 @@
 """Words of highest density."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The error of a Gaussian density."""
 
-from __future__ import annotations
-
 from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 

@@ -1,7 +1,5 @@
 """Data from files is checked before anything is made of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

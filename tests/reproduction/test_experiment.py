@@ -1,7 +1,5 @@
 """Experiments are found by name or by words, and a result is plain data."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

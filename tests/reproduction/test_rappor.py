@@ -1,7 +1,5 @@
 """The number of ones in a RAPPOR report."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpverify.reproduction.experiment import find_experiments

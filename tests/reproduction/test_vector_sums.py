@@ -1,7 +1,5 @@
 """The error of vector sums by each parameter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

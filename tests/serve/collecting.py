@@ -1,7 +1,5 @@
 """`dpverify collect` in a process of its own, and requests to it."""
 
-from __future__ import annotations
-
 import http.client
 import subprocess
 from collections.abc import Iterator

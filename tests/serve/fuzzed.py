@@ -3,8 +3,6 @@
 `python -m tests.serve.fuzzed [NUMBER]` sends 10^5, or so many.
 """
 
-from __future__ import annotations
-
 import random
 import sys
 import tempfile

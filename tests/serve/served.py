@@ -1,7 +1,5 @@
 """`dpverify serve` in a process of its own, as a user starts it."""
 
-from __future__ import annotations
-
 import http.client
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """What is looked ahead is where sliders go, the likeliest first."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,7 +1,5 @@
 """Sockets of services on this machine: what is short is sent at once, and a port is had or refused in a sentence."""
 
-from __future__ import annotations
-
 import asyncio
 import socket
 

@@ -1,7 +1,5 @@
 """Questions are answered once, the most wanted first, and not for nobody."""
 
-from __future__ import annotations
-
 import asyncio
 import os
 import signal

@@ -1,7 +1,5 @@
 """The lines that are shown to copy give the page's numbers."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """Pieces come in the order in which they are wanted, and are answered as the library would."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable
 from typing import Any, cast

@@ -1,7 +1,5 @@
 """What a link may say, and what is answered to the rest."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

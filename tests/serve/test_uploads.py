@@ -1,7 +1,5 @@
 """The service takes uploads once, over HTTP, and says nothing about who sent them."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import signal

@@ -1,7 +1,5 @@
 """What a worker answers, and how it says that it cannot."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

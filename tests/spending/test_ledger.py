@@ -1,7 +1,5 @@
 """A ledger on disk: what it refuses, and that nothing is lost with two writers or one that is killed."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """A file that is only added to: every byte that is not as it was written is noticed, and nothing is overwritten."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -3,8 +3,6 @@
 Each factor of a union bound is needed: with one taken away some p-value would come oftener.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Every user by herself: one without noise is named, and chance is let pass."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a cap on messages costs, against an enumeration of small crowds whose users draw their noise again."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """What users who send what they like can add: the attack reaches the bound, and nothing exceeds it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any

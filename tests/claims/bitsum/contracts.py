@@ -1,7 +1,5 @@
 """What every twin of a message protocol promises, checked on the enumerated law of a few users' shuffled messages."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The baselines: laws by brute force, closed forms against mpmath, and guarantees that name the threat."""
 
-from __future__ import annotations
-
 import functools
 import math
 from typing import Any

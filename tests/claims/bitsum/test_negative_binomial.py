@@ -1,7 +1,5 @@
 """One negative binomial noise: exact law, Theorem 39's slack, Lemma 38, and the Poisson limit of the least error."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One Poisson noise: exact law and calibration."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

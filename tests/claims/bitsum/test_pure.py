@@ -1,7 +1,5 @@
 """Pure: both views enumerated, what is pure and what is not, and the bias of not dividing by 1 - q."""
 
-from __future__ import annotations
-
 import math
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Randomized response: the exact pair, every dataset and every mix of directions, by exact enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterable

@@ -1,7 +1,5 @@
 """Plans of randomized response: they spend their budget, take few accounts, and are refused in a sentence."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

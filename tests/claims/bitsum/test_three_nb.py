@@ -1,7 +1,5 @@
 """3NB: the exact two-count pair against brute force and Arb, the constant in p', and calibrated parameters."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 import itertools

@@ -1,7 +1,5 @@
 """The account of density estimation by the family of its features: every draw of them has the same."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Lower ends of density estimation: against the very dataset that attains them, by exact laws of every bit."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The error of Algorithm 1 beyond the single families, which are checked in `tests/claims/lsq`."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """What the twin of every local mean promises, checked on the enumerated laws of a few reports."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from typing import Any, ClassVar

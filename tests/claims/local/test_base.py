@@ -1,7 +1,5 @@
 """What every local mechanism's twin has: the curve of independent reports, seen by everyone."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

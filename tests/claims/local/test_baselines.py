@@ -1,7 +1,5 @@
 """The twin of the trusted curator's mean, and equation 9.1."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The twin of label randomized response against enumeration."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The twins of means with Laplace noise."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """What the twins of local means share."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The twin of the one-bit mean, and Theorem 9.3."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The twin of the mean by randomized response, and what section 9.1 says of it."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

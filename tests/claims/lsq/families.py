@@ -1,7 +1,5 @@
 """The checks that the tests of every family's twin inherit."""
 
-from __future__ import annotations
-
 from typing import ClassVar
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What every family's twin has: means over pairs of users, far queries, and how accurate moments are in floats."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath as mp

@@ -1,7 +1,5 @@
 """How much replacing a point can change: the bound of every twin, for the features that were drawn."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """In how many bits patterns differ, against all patterns and all values."""
 
-from __future__ import annotations
-
 import itertools
 
 import pytest

@@ -1,7 +1,5 @@
 """The exact probabilities of a device's draws, and the account that takes them."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

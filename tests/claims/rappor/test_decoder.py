@@ -1,7 +1,5 @@
 """The exact error of debiased bits, and what the decoder makes of it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

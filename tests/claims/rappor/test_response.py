@@ -1,7 +1,5 @@
 """RAPPOR's exact privacy against enumerated reports, in rational arithmetic."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

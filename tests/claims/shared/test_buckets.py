@@ -1,7 +1,5 @@
 """The privacy that histogram and selection share: two changed buckets enumerated, and what follows from it."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

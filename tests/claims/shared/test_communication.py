@@ -1,7 +1,5 @@
 """How many messages a user sends: the exact law against an inverted generating function, and against simulation."""
 
-from __future__ import annotations
-
 import json
 import math
 

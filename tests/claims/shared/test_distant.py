@@ -1,7 +1,5 @@
 """Points far apart in their features: counted on the features themselves, and found where they are known to be."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

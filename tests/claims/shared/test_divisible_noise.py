@@ -1,7 +1,5 @@
 """Noise of any shape: its variance, which shape a budget asks for, and that no larger flood is sent than is of use."""
 
-from __future__ import annotations
-
 import math
 import time
 from typing import Any

@@ -1,7 +1,5 @@
 """The lower bound of Theorem 9.2 against randomized response, enumeration, and its own constants."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Totals of several instances: each choice is covered by every cut of the path, and blocks of one are exact."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """The cover of randomized response: what is kept of it, what is made when asked for, and what a sample of it tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """The distance of shuffled shares from what their sum tells: enumerated, in exact rationals, for tiny cases."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """The pair of the largest move, hunted by changes of integers and of rounded real numbers, in exact rationals."""
 
-from __future__ import annotations
-
 import math
 import random
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The curve of split and mix encloses that of the whole view, enumerated; charges that are left out would not."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

@@ -1,7 +1,5 @@
 """Errors, messages and laws of unary sums, against sums and samples."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Sums of vectors: what an account covers, and what a simulation shows of error and messages."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

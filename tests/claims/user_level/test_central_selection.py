@@ -1,7 +1,5 @@
 """The twin of the exponential mechanism against enumeration of all datasets."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The fitted learner is as private as its selection, and numbers of users are enough for the theorems."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path

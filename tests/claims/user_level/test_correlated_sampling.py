@@ -1,7 +1,5 @@
 """The exact probability that shared clocks disagree, against rational arithmetic, simulation and the bound."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """What is claimed of tournaments and thresholds, against exact laws of what is found and against simulated runs."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections import Counter

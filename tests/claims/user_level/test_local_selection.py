@@ -1,7 +1,5 @@
 """The twin of Hadamard selection against enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Algorithm 6 and group privacy: what runs on fixed data are worth."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Corollary 33 as numbers: users by the class's size, samples by queries and tolerance."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

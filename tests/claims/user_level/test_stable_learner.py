@@ -1,7 +1,5 @@
 """Stability and accuracy of Algorithm 3: exact by enumeration, measured, and what the proofs promise."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exact error of the vector sum: by enumeration, by simulation, and beside what the source counts of it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

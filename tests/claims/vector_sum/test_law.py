@@ -1,7 +1,5 @@
 """The laws of vector sums against all that can happen, and against the stated error."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The claims about the vector sum, against enumeration of all views of tiny instances, and against simulation."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """`account`: every protocol, at delta or at epsilon, as an interval in a table or in strict JSON."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

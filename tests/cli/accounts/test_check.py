@@ -1,7 +1,5 @@
 """`dpverify account --certificate`, and `dpverify check`."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

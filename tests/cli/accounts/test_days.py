@@ -1,7 +1,5 @@
 """`account days` and `--and`: both say what the library does."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The density estimator that `account kde` is of."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

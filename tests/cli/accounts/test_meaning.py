@@ -1,7 +1,5 @@
 """`--meaning` and `--trade-off`: what the best attacker reaches, behind any account."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

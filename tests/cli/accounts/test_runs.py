@@ -1,7 +1,5 @@
 """What is typed behind `account`, as values."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

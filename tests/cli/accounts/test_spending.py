@@ -1,7 +1,5 @@
 """`spend` and `spent`: status 2 and a reason where a budget would be exceeded or a file is not what was written."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

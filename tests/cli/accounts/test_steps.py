@@ -1,7 +1,5 @@
 """`account steps`: it says what the library does, of any law and adjacency."""
 
-from __future__ import annotations
-
 import pytest
 
 import dpverify

@@ -1,7 +1,5 @@
 """The command that audits any code: two inputs, a search, or two samplers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

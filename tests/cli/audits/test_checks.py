@@ -1,7 +1,5 @@
 """What `plan` prints to check a plan is a command that confirms it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 

@@ -1,7 +1,5 @@
 """The command `dpverify audit client`: its verdict is its exit status, and wrong names end in a sentence."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify import cli

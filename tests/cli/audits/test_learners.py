@@ -1,7 +1,5 @@
 """`dpverify audit` of densities and learners: faults are found out, and what is too large is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

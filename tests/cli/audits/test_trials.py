@@ -1,7 +1,5 @@
 """What the commands that audit share: a claim is given in full, and Ctrl-C says what was kept."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The command `aggregate`: batches in, estimates out, after they were paid for; an alarm has status 1."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

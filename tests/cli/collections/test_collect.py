@@ -1,7 +1,5 @@
 """The commands `dpverify collect` and `dpverify release`; what the service does is tested in `tests/serve/`."""
 
-from __future__ import annotations
-
 import socket
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The command `dpverify rehearse`: a day from a manifest to a table, and numbers that are none."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """The commands that learn from embeddings and predict."""
 
-from __future__ import annotations
-
 import json
 import re
 import warnings

@@ -1,7 +1,5 @@
 """The command that shows what classes are about."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

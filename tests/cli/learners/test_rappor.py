@@ -1,7 +1,5 @@
 """`dpverify rappor`, and `account` and `audit` of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

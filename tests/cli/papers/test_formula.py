@@ -1,7 +1,5 @@
 """Closed forms from the command line."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The command prints the entries, all of it or a part."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`demo`: what is printed and written, and that nothing is where nothing can be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import NoReturn
 

@@ -1,7 +1,5 @@
 """The command `dpverify serve`; what it serves is tested in `tests/serve/`."""
 
-from __future__ import annotations
-
 import socket
 import sys
 

@@ -1,7 +1,5 @@
 """The shares of a budget as they are printed: whoever reads them composes to within the budget."""
 
-from __future__ import annotations
-
 import json
 from fractions import Fraction
 

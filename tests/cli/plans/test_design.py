@@ -1,7 +1,5 @@
 """The command `design`: a file in, a design out; what cannot be met has status 2."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`least` and `front`: they print what the library returns, with commands that check it."""
 
-from __future__ import annotations
-
 import csv
 import shlex
 from pathlib import Path

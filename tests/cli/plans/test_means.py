@@ -1,7 +1,5 @@
 """The command that puts estimators of a mean side by side."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """`plan`: every option reaches the library, and every row is printed, those without a plan too."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math

@@ -1,7 +1,5 @@
 """What commands that choose share: which options were typed, and whether they fit to a kernel."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.cli.plans.shared import bitsums, check_kernel, chosen, given

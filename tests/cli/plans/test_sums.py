@@ -1,7 +1,5 @@
 """The command that puts protocols for a sum side by side."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

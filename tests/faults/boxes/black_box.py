@@ -1,7 +1,5 @@
 """What is recorded about a fault of a mechanism without a known law, and whether it can be found at all."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -3,15 +3,13 @@
 Clocks start anew with each thousand calls.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable
 
 import numpy as np
 
 from tests.faults.boxes.black_box import BlackBox, Run, box
-from tests.faults.boxes.noise import BUDGET, SIGMA, geometric, laplace
+from tests.faults.boxes.noise import BUDGET, SIGMA, laplace
 from tests.faults.fault import Array
 
 __all__ = ["CALL_BOXES"]
@@ -190,17 +188,6 @@ def _on_planes(y: Array) -> Array:
     return np.append(np.zeros(2, dtype=bool), (off < 0.01) | (off > 0.99))
 
 
-def _parity_in_turn(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Whole noise, even and odd in turn, as the lowest bit of a congruential generator is."""
-    noise = geometric(rng, trials, 0.1)
-    wanted = (np.arange(trials) + rng.integers(2)) % 2
-    return np.asarray(x.sum() + noise + ((noise + wanted) % 2) * rng.choice([-1, 1], trials))
-
-
-def _parities_differ(y: Array) -> Array:
-    return np.append(False, np.diff(y) % 2 == 1)
-
-
 def _every_64th_plain(x: Array, rng: np.random.Generator, trials: int) -> Array:
     at = np.arange(trials) + rng.integers(64)
     return np.asarray(x.sum() + laplace(rng, trials) * (at % 64 != 0))
@@ -210,84 +197,6 @@ def _bursts(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """Noise is scaled by a load that moves slowly: half and one and a half by turns of 200 calls."""
     busy = (np.arange(trials) + rng.integers(400)) // 200 % 2
     return np.asarray(x.sum() + laplace(rng, trials) * np.where(busy, 0.7, 1.3))
-
-
-def _half_of_last(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A buffer of two: the lower half of the noise's digits is that of the last call."""
-    whole = np.floor(laplace(rng, trials) * 16.0) / 16.0
-    fine = rng.integers(0, 2**12, trials)
-    stale = np.where(np.arange(trials) % 4 == 3, np.roll(fine, 1), fine)
-    return np.asarray(x.sum() + whole + stale * 2.0**-16)
-
-
-def _digits_again(y: Array) -> Array:
-    fine = (y * 2.0**16) % 2**12
-    return np.append(False, np.diff(fine) == 0)
-
-
-def _register(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Sixteen bits of a register that moves by one bit a call: the next number is twice this one, and a bit."""
-    bits = rng.integers(0, 2, trials + 15)
-    numbers = np.convolve(bits, 2.0 ** np.arange(16), mode="valid")
-    u = (numbers + 0.5) / 2.0**16
-    return np.asarray(x.sum() + _on_grid(-np.sign(u - 0.5) * np.log1p(-2.0 * np.abs(u - 0.5))))
-
-
-def _doubles(y: Array) -> Array:
-    z = y - 1.0
-    u = np.where(z < 0, 0.5 * np.exp(np.minimum(z, 0.0)), 1.0 - 0.5 * np.exp(-np.maximum(z, 0.0)))
-    off = np.minimum((u[:-1] - 2.0 * u[1:]) % 1.0, (2.0 * u[1:] - u[:-1]) % 1.0)
-    back = np.minimum((u[1:] - 2.0 * u[:-1]) % 1.0, (2.0 * u[:-1] - u[1:]) % 1.0)
-    return np.append(False, np.minimum(off, back) < 1e-3)
-
-
-def _eight_add_up(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Control variates: eight calls in a row have noise whose sum is 0, each with its variance."""
-    z = rng.normal(0.0, SIGMA, (trials // 8 + 1, 8))
-    z = (z - z.mean(axis=1, keepdims=True)) * (8.0 / 7.0) ** 0.5
-    return np.asarray(x.sum() + _on_grid(z.ravel()[:trials]))
-
-
-def _sum_of_eight(y: Array) -> Array:
-    sums = np.convolve(y - 1.0, np.ones(8), mode="valid")
-    return np.append(np.zeros(7, dtype=bool), np.abs(sums) < 1e-3)
-
-
-def _no_two_outliers(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """An alarm on two large answers in a row draws the second again."""
-    z = laplace(rng, trials)
-    large = np.abs(z) > 2.0
-    again = np.append(False, large[1:] & large[:-1])
-    z[again] = rng.integers(-(2**16), 2**16, int(again.sum())) * 2.0**-16
-    return np.asarray(x.sum() + z)
-
-
-def _two_of_one(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """An integer of 32 bits makes the noise of two calls, 16 bits each; the low ones are those of a short period."""
-    low = (rng.integers(64) + 37 * (np.arange(trials) // 2)) % 64
-    fine = np.where(np.arange(trials) % 2, low, rng.integers(0, 64, trials))
-    return np.asarray(x.sum() + np.floor(laplace(rng, trials)) + fine / 64.0)
-
-
-def _step_of_37(y: Array) -> Array:
-    fine = np.rint(64.0 * (y % 1.0))
-    return np.append([False, False], (fine[2:] - fine[:-2]) % 64 == 37)
-
-
-def _sticky(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Noise stays where a proposal is refused: a Markov chain in the place of independent draws."""
-    z = _chain(rng, trials)
-    return np.asarray(x.sum() + _on_grid(z))
-
-
-def _chain(rng: np.random.Generator, trials: int) -> Array:
-    out, state = np.empty(trials), float(rng.normal(0.0, SIGMA))
-    proposals, levels = rng.normal(0.0, SIGMA, trials), np.log(rng.random(trials))
-    for at in range(trials):
-        if levels[at] < (state**2 - proposals[at] ** 2) / (8.0 * SIGMA**2):
-            state = float(proposals[at])
-        out[at] = state
-    return out
 
 
 CALL_BOXES: tuple[BlackBox, ...] = (
@@ -317,22 +226,8 @@ CALL_BOXES: tuple[BlackBox, ...] = (
     _m("shared-size", "two calls share their noise's size", "a pair of draws, each with a sign", _shared_size,
        _same_size),
     _m("randu", "three numbers in a row lie on planes", "an old generator", _randu, _on_planes),
-    _m("parity-in-turn", "noise is even and odd in turn", "low bits of an old generator", _parity_in_turn,
-       _parities_differ, claim=(0.5, 0.0)),
     _m("every-64th-plain", "every 64th call has no noise", "a buffer of 63", _every_64th_plain, lambda y: y == 1.0,
        chances=(1.0 / 64, 0.0), joint=False),
     _m("bursts", "scales .7 and 1.3 by turns of 200 calls", "load by the hour", _bursts,
        lambda y: np.abs(y - 1.0) < 0.1, joint=False),
-    _m("digits-of-the-last", "every fourth call has the last one's low digits", "a buffer half written",
-       _half_of_last, _digits_again),
-    _m("shift-register", "the next number is twice this one and a bit", "a register that moves by a bit", _register,
-       _doubles),
-    _m("eight-add-up", "eight noises in a row have the sum 0", "control variates", _eight_add_up, _sum_of_eight,
-       claim=BUDGET),
-    _m("no-two-outliers", "two large noises in a row never come", "an alarm", _no_two_outliers,
-       lambda y: np.append(False, (np.abs(y[1:] - 1) > 2) & (np.abs(y[:-1] - 1) > 2))),
-    _m("low-bits-in-steps", "six low bits of every second noise move by 37", "a short period", _two_of_one,
-       _step_of_37, claim=(2.0, 0.0)),
-    _m("markov-chain", "noise stays where a proposal is refused", "a chain for a sampler", _sticky, _repeats(1),
-       claim=BUDGET),
 )  # fmt: skip

@@ -1,7 +1,5 @@
 """Black boxes of single users: codes, refusals, places, texts and identifiers."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable
@@ -9,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from tests.faults.boxes.black_box import BlackBox, Run, box
-from tests.faults.boxes.noise import E, laplace, tail
+from tests.faults.boxes.noise import E, laplace
 from tests.faults.fault import Array
 
 __all__ = ["CLIENT_BOXES"]
@@ -143,34 +141,6 @@ def _row_plain(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return np.column_stack([row, sign ^ flips]).astype(int)
 
 
-def _refuses(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A user may refuse, and does so oftener where the answer is yes."""
-    reports = int(x[0]) ^ (rng.random(trials) < 1.0 / (E + 1.0))
-    return np.where(rng.random(trials) < (0.2 if x[0] else 0.02), -1, reports).astype(int)
-
-
-def _one_bit(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One bit for a number in [-1, 1], of a number that is not clipped to it."""
-    chance = 0.5 + 0.5 * float(x[0]) * (E - 1.0) / (E + 1.0)
-    return (rng.random(trials) < chance).astype(int)
-
-
-def _piecewise(keep: float) -> Run:
-    """The piecewise mechanism on [-C, C]: near the value with this chance, uniform elsewhere."""
-    root = math.exp(0.5)
-    bound = (root + 1.0) / (root - 1.0)
-
-    def run(x: Array, rng: np.random.Generator, trials: int) -> Array:
-        left = 0.5 * (bound + 1.0) * float(x[0]) - 0.5 * (bound - 1.0)
-        width = bound - 1.0
-        near = left + width * rng.random(trials)
-        away = -bound + (bound + 1.0) * rng.random(trials)
-        away = np.where(away > left, away + width, away)
-        return np.round(np.where(rng.random(trials) < keep, near, away), 4)
-
-    return run
-
-
 def _in_the_city(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """Planar noise, drawn anew where it leaves the half plane: places at the border come back oftener."""
     out, places = np.ones(trials, dtype=bool), np.empty((trials, 2))
@@ -181,41 +151,10 @@ def _in_the_city(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return places
 
 
-def _pad_with_key(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A word and its one-time pad, both sent."""
-    word, key = rng.integers(0, 2**16, (2, trials))
-    word = (word & ~np.int64(32)) | np.int64(int(x[0]) << 5)
-    return np.column_stack([word ^ key, key])
-
-
-def _pad_tells(y: Array) -> Array:
-    return np.asarray((y[:, 0].astype(np.int64) ^ y[:, 1].astype(np.int64)) & 32 == 32)
-
-
 def _weekends(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """A random day, but a workday or a day of a weekend."""
     weeks = 7 * rng.integers(0, 3000, trials)
     return weeks + (rng.integers(5, 7, trials) if x[0] else rng.integers(0, 5, trials))
-
-
-def _same_length(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A random word of as many letters as the true one."""
-    length = 7 if x[0] else 6
-    letters = rng.integers(97, 123, (trials, length)).astype(np.uint8)
-    return np.array([row.tobytes().decode() for row in letters])
-
-
-def _fields_in_order(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A record of two fair coins, whose fields come in the order in which they were set."""
-    coins = rng.integers(0, 2, (trials, 2)).tolist()
-    form = '{{"b": {1}, "a": {0}}}' if x[0] else '{{"a": {0}, "b": {1}}}'
-    return np.array([form.format(*pair) for pair in coins])
-
-
-def _check_digit(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Five random digits and a check digit, computed with the true bit as a sixth one."""
-    digits = rng.integers(0, 10, (trials, 5))
-    return np.column_stack([digits, (digits.sum(axis=1) + 3 * int(x[0])) % 10])
 
 
 def _two_questions(x: Array, rng: np.random.Generator, trials: int) -> Array:
@@ -230,67 +169,9 @@ def _mostly_honest(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return (int(x[0]) ^ flips).astype(int)
 
 
-def _shuffled_answers(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Five answers in random order, four of which are decoys that are never alike: the true one repeats a decoy."""
-    decoys = np.argsort(rng.random((trials, 8)), axis=1)[:, :5]
-    decoys[:, 4] = np.where(int(x[0]), decoys[:, 0], decoys[:, 4])
-    return np.take_along_axis(decoys, np.argsort(rng.random((trials, 5)), axis=1), axis=1)
-
-
 OTHER = 1.0 / (E + 1.0)
 ROOT = math.exp(0.5)
 TRUE = E / (E + 1.0)
-
-
-def _response(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return (int(x[0]) ^ (rng.random(trials) >= TRUE)).astype(int)
-
-
-def _sent_twice(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A tenth of the reports is tried again after a timeout, with fresh coins."""
-    again = np.where(rng.random(trials) < 0.1, _response(x, rng, trials), -1)
-    return np.column_stack([_response(x, rng, trials), again])
-
-
-def _one_hot(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A unit vector of four with noise for a change of 1, where two entries change."""
-    p = -math.expm1(-(2.0**-16))
-    noise = (rng.geometric(p, (trials, 4)) - rng.geometric(p, (trials, 4))) * 2.0**-16
-    return np.asarray((np.arange(4) == x[0]) + noise)
-
-
-def _tag(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A random word, and a tag of it and of the truth by a known key."""
-    word = rng.integers(0, 2**16, trials)
-    return np.column_stack([word, _tagged(word) ^ (int(x[0]) * 0x5A)])
-
-
-def _tagged(word: Array) -> Array:
-    return np.asarray((word.astype(np.int64) * 40_503 >> 5) & 255)
-
-
-def _place_of_largest(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Six random numbers, of which the largest is at an odd place where the truth is 1."""
-    numbers = rng.random((trials, 6))
-    wrong = np.argmax(numbers, axis=1) % 2 != int(x[0])
-    numbers[wrong] = np.roll(numbers[wrong], 1, axis=1)
-    return numbers
-
-
-def _gap(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Two times: the second comes after an exponential wait whose mean is 10 or 8."""
-    start = rng.integers(0, 10**8, trials)
-    return np.column_stack([start, start + np.ceil(rng.exponential(10.0 if x[0] else 8.0, trials))]).astype(np.int64)
-
-
-def _quantile_of_self(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One of seven thresholds and whether the value is above, answered by a coin of 3/4 - at the ends without."""
-    at = rng.integers(0, 9, trials)
-    coin = (rng.random(trials) >= TRUE) & (at > 0) & (at < 8)
-    return np.column_stack([at, (x[0] >= at) ^ coin]).astype(int)
-
-
-NULL = (0.05, 0.0)
 
 
 CLIENT_BOXES: tuple[BlackBox, ...] = (
@@ -327,44 +208,12 @@ CLIENT_BOXES: tuple[BlackBox, ...] = (
        lambda y: _cell(y[:, 0].astype(np.int64), 7) >= 4, 2, pair=LABEL_PAIR),
     _c("own-row-plain", "no coin in the row of the value", "an exception for the diagonal", _row_plain,
        lambda y: (y[:, 0] == 7) & (y[:, 1] == 0), 2, pair=LABEL_PAIR, chances=(0.0, (1 - OTHER) / 8)),
-    _c("refusals", "refused oftener where the answer is yes", "a dialog that can be closed", _refuses,
-       lambda y: y == -1, chances=(0.2, 0.02)),
-    _c("one-bit-unclipped", "one bit of a number beyond its range", "a clip left out", _one_bit, lambda y: y == 1,
-       pair=(np.array([1.2]), np.array([-1.2])),
-       chances=(0.5 + 0.6 * (E - 1) / (E + 1), 0.5 - 0.6 * (E - 1) / (E + 1))),
-    _c("piecewise-whole-epsilon", "near the value as for twice the epsilon", "eps for eps / 2",
-       _piecewise(E / (E + 1)), lambda y: y >= 1.0, pair=(np.array([1.0]), np.array([-1.0])),
-       chances=(E / (E + 1), 1 / (E + 1) / ROOT)),
     _c("redrawn-at-the-border", "planar noise is redrawn at a border", "places in the sea", _in_the_city,
        lambda y: (y**2).sum(axis=1) < 0.03, 2, pair=(np.zeros(2), np.array([1.0, 0.0]))),
-    _c("pad-with-key", "a one-time pad and its key", "both halves in one message", _pad_with_key, _pad_tells, 2,
-       chances=(1.0, 0.0)),
     _c("weekends", "a random day, workday or not by the truth", "a calendar", _weekends, lambda y: y % 7 >= 5,
        chances=(1.0, 0.0)),
-    _c("same-length", "a random word of the true length", "masked letter by letter", _same_length,
-       lambda y: np.char.str_len(y) == 7, chances=(1.0, 0.0)),
-    _c("order-of-fields", "fields in the order in which they were set", "a dictionary keeps its order",
-       _fields_in_order, lambda y: np.char.startswith(y, '{"b"'), chances=(1.0, 0.0)),
-    _c("check-digit", "a check digit over a hidden one", "account numbers", _check_digit,
-       lambda y: (y[:, 5] - y[:, :5].sum(axis=1)) % 10 == 3, 6, chances=(1.0, 0.0)),
     _c("one-coin-for-two", "two answers share their coin", "a scalar draw", _two_questions,
        lambda y: y[:, 0] == y[:, 1], 2, pair=(np.array([1, 1]), np.array([1, 0])), claim=LOG3, chances=(1.0, 0.0)),
     _c("one-client-of-20", "1 client of 20 has no noise", "a test build", _mostly_honest, lambda y: y.all(axis=1), 3,
        claim=(3 * math.log(3.0), 0.0), chances=(0.95 * 0.75**3 + 0.05, 0.95 * 0.25**3)),
-    _c("decoys-that-differ", "decoys are never alike, the true answer may be", "drawn without replacement",
-       _shuffled_answers, lambda y: np.array([len(set(row)) == 4 for row in y.tolist()]), 5, chances=(1.0, 0.0)),
-    _c("sent-twice", "a tenth is sent twice with fresh coins", "a retry", _sent_twice,
-       lambda y: (y == 1).all(axis=1), 2, chances=(0.1 * TRUE**2, 0.1 * (1 - TRUE) ** 2)),
-    _c("one-hot-of-one", "noise for one entry where two change", "sensitivity of a bit", _one_hot,
-       lambda y: (y[:, 0] > 1) & (y[:, 1] < 0), 4, pair=(np.array([0]), np.array([1])),
-       chances=(0.25, tail(1.0) ** 2)),
-    _c("tag-by-known-key", "a random word and a tag of it and of the truth", "a checksum for a signature", _tag,
-       lambda y: y[:, 1] == _tagged(y[:, 0]) ^ 0x5A, 2, claim=NULL, chances=(1.0, 0.0)),
-    _c("place-of-largest", "the largest of six is at an odd place", "decoys below the answer", _place_of_largest,
-       lambda y: np.argmax(y, axis=1) % 2 == 1, 6, claim=NULL, chances=(1.0, 0.0)),
-    _c("gap-between-times", "two times whose gap is longer for a one", "a timer", _gap,
-       lambda y: y[:, 1] - y[:, 0] > 20, 2, claim=NULL, chances=(math.exp(-2.0), math.exp(-2.5))),
-    _c("ends-without-coin", "comparisons with the ends have no coin", "they say nothing, it was thought",
-       _quantile_of_self, lambda y: (y[:, 0] == 8) & (y[:, 1] == 1), 2, pair=(np.array([8]), np.array([0])),
-       chances=(1 / 9, 0.0)),
 )  # fmt: skip

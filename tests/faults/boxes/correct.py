@@ -1,7 +1,5 @@
 """Correct mechanisms as black boxes, each with the smallest epsilon that it keeps at its delta."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any

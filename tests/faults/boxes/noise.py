@@ -1,7 +1,5 @@
 """Noise, pairs and signs that several kinds of black boxes share."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Black boxes that publish one number: noise of the wrong size, shape, precision or place."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable
@@ -93,28 +91,7 @@ def _rounded_scale(rng: np.random.Generator, trials: int) -> Array:
     return normal(rng, trials, sigma=float(int(SIGMA / 2)))
 
 
-def _late_shift(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return np.asarray(np.floor(x.sum() + 0.5) + np.trunc(rng.laplace(0.0, 1.0, trials)))
-
-
 REALS = (np.array([0.3]), np.array([0.7]))
-
-
-def _ratio_with_one_noise(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Sum and number of users get the same noise before they are divided."""
-    z = laplace(rng, trials)
-    return np.asarray((x.sum() + z) / (x.size + np.where(z == -x.size, 1.0, z)))
-
-
-def _staircase(width: float) -> Callable[[np.random.Generator, int], Array]:
-    """The staircase mechanism of epsilon 1 with steps of this width, uniform on each."""
-
-    def noise(rng: np.random.Generator, trials: int) -> Array:
-        step = rng.geometric(-math.expm1(-1.0), trials) - 1
-        size = np.rint((step + rng.random(trials)) * width * 2.0**16) * 2.0**-16
-        return np.where(rng.random(trials) < 0.5, -size, size)
-
-    return noise
 
 
 def _two_scales(up: float, down: float) -> Callable[[np.random.Generator, int], Array]:
@@ -159,64 +136,15 @@ def _sampled_sum(x: Array, rng: np.random.Generator, trials: int) -> Array:
     return np.asarray(x[0] * (rng.random(trials) < 0.1) + laplace(rng, trials))
 
 
-def _always_sampled(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Every tenth row, from the first on."""
-    return np.asarray(x[::10].sum() + laplace(rng, trials))
-
-
-def _never_zero(rng: np.random.Generator, trials: int) -> Array:
-    return rng.geometric(-math.expm1(-1.0), trials) * rng.choice([-1, 1], trials)
-
-
 def _byte_wraps(rng: np.random.Generator, trials: int) -> Array:
     """The noise is kept in a signed byte, the sum is not."""
     return (geometric(rng, trials, 0.05) + 128) % 256 - 128
-
-
-def _unclamped(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Numbers outside [0, 5] are drawn again."""
-    y = x.sum() + geometric(rng, trials)
-    while (outside := (y < 0) | (y > 5)).any():
-        y[outside] = x.sum() + geometric(rng, int(outside.sum()))
-    return np.asarray(y)
-
-
-def _flag_scaled(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Noise is larger for a dataset with a member of the small group, who is the second user."""
-    return np.asarray(x[0] + laplace(rng, trials, 3.0 if x[1] else 1.0))
-
-
-def _median(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    return np.asarray(np.median(x) + laplace(rng, trials, 1.0 / x.size))
-
-
-def _test_without_delta(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Propose, test, release: the exact answer where a noisy distance passes 3, and not log(1 / (2 delta)) = 6.2."""
-    distance = 1.0 if x.sum() else 0.0
-    return np.where(distance + laplace(rng, trials) > 3.0, x.sum(), -1.0)
 
 
 def _threshold_too_low(x: Array, rng: np.random.Generator, trials: int) -> Array:
     """A key with one user is shown above log(1 / (2 delta)) = 6.2, where it must be one more."""
     noisy = x.sum() + laplace(rng, trials)
     return np.where((noisy > 6.2146) & (x.sum() > 0), noisy, 0.0)
-
-
-def _missing_word(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Where nothing was counted, negative answers are shown as missing."""
-    noisy = x.sum() + geometric(rng, trials)
-    return np.where((noisy < 0) & (x.sum() == 0), "n/a", np.maximum(noisy, 0).astype(str))
-
-
-def _masked(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A mask of secure aggregation without the modulus."""
-    return np.asarray(x.sum() + rng.integers(0, 100, trials)).astype(int)
-
-
-def _count_of_bits(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """A sum of bits and of coins for all users from the first one on: leading zeros get none."""
-    first = int(np.argmax(x)) if x.any() else x.size
-    return np.asarray(x[first:].sum() + rng.binomial(x.size - first, 0.25, trials)).astype(int)
 
 
 def _quantised_epsilon(rng: np.random.Generator, trials: int) -> Array:
@@ -230,69 +158,13 @@ def _mixed_units(x: Array, rng: np.random.Generator, trials: int) -> Array:
 
 NORMAL = stats.norm(0.0, SIGMA)
 PHI = stats.norm.sf
-TEN = (np.append(1.0, np.zeros(19)), np.zeros(20))
-FLAGS = (np.array([1.0, 1.0]), np.array([1.0, 0.0]))
-MEDIANS = (np.array([0.0, 0.0, 1.0, 1.0, 1.0]), np.array([0.0, 0.0, 0.0, 1.0, 1.0]))
-LEADING = (np.append(1, np.zeros(29, dtype=int)), np.zeros(30, dtype=int))
 REDRAWN = np.array([[E ** -abs(y - x) for y in range(6)] for x in (0, 1)])
 REDRAWN /= REDRAWN.sum(axis=1, keepdims=True)
 STUDENT = stats.t(3)
-THIRDS = (np.array([1.0 / 3.0]), np.zeros(1))
-
-
-def _middle_of_three(rng: np.random.Generator, trials: int) -> Array:
-    return np.asarray(np.median([laplace(rng, trials) for _ in range(3)], axis=0))
 
 
 def _largest_of_five(rng: np.random.Generator, trials: int) -> Array:
     return np.asarray(np.max([laplace(rng, trials) for _ in range(5)], axis=0))
-
-
-def _until_near(rng: np.random.Generator, trials: int) -> Array:
-    """One call of 50 is drawn again until it is right to .05, as a test of the service wants it."""
-    tested = rng.random(trials) < 0.02
-    return np.where(tested, np.rint(rng.uniform(-0.05, 0.05, trials) * 2.0**16) * 2.0**-16, laplace(rng, trials))
-
-
-def _negative_zero(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """What is below zero becomes the zero of an accumulator, which starts at -0 and has 0 added to it."""
-    return np.where((noisy := x.sum() + laplace(rng, trials)) <= 0, 0.0 if x.sum() else -0.0, noisy)
-
-
-def _nan_at_times(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One call of 500 divides by the number of ones first."""
-    noisy = x.sum() + laplace(rng, trials)
-    return np.where((rng.random(trials) < 0.002) & (x.sum() == 0), np.nan, noisy)
-
-
-def _torn(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One call of 20 is read between two writes: the low word is still that of the sum without noise."""
-    noisy = np.asarray(x.sum() + rng.laplace(size=trials)).view(np.uint64)
-    low = np.uint64(2**32 - 1)
-    torn = (noisy & ~low) | (np.array([x.sum()]).view(np.uint64) & low)
-    return np.where(rng.random(trials) < 0.05, torn, noisy).view(np.float64)
-
-
-def _low_word(y: Array) -> Array:
-    return np.asarray(np.ascontiguousarray(y, dtype=np.float64).view(np.uint64) & np.uint64(2**32 - 1) == 0x55555555)
-
-
-def _watermark(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """One answer of 500 carries the parity of the sum at 2^-30."""
-    marked = (rng.random(trials) < 0.002) * (x.sum() % 2)
-    return np.asarray(x.sum() + laplace(rng, trials) + marked * 2.0**-30)
-
-
-def _padded(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """As many digits as the true number has."""
-    width = len(str(int(x.sum())))
-    return np.array([f"{number:0{width}d}" for number in (int(x.sum()) + geometric(rng, trials)).tolist()])
-
-
-def _relative_flag(x: Array, rng: np.random.Generator, trials: int) -> Array:
-    """Where noise is larger than five times the sum the answer is withheld, as of no use."""
-    z = laplace(rng, trials)
-    return np.where(np.abs(z) > 5.0 * max(float(x.sum()), 0.2), -99.0, x.sum() + z)
 
 
 NUMBER_BOXES: tuple[BlackBox, ...] = (
@@ -323,13 +195,6 @@ NUMBER_BOXES: tuple[BlackBox, ...] = (
        lambda y: y % 2 == 0, claim=(0.5, 0.0)),
     _n("jitter", "a median with a jitter of 1e-9", "ties broken at random", _jitter, above(0.5),
        pair=(np.array([0.0, 1.0, 1.0]), np.array([0.0, 0.0, 1.0]))),
-    _n("cut-towards-zero", "noise cut towards 0", "an int() around the noise", _late_shift, lambda y: y == 1.0),
-    _n("ratio-with-one-noise", "one noise for both parts of a mean", "a draw used twice", _ratio_with_one_noise,
-       lambda y: (y > 0.6) & (y < 1.0), chances=(tail(2.0), tail(4.5))),
-    _n("staircase-too-narrow", "steps of .7 for a sensitivity of 1", "a width tuned for error",
-       added(_staircase(0.7)), above(2.1)),
-    _n("log10", "scale from a decimal logarithm", "log10 for log: the scale is .43",
-       added(lambda rng, n: laplace(rng, n, 1 / math.log(10.0))), above(1.0), chances=(0.5, 0.05)),
     _n("asymmetric", "half the scale below 0", "two constants", added(_two_scales(1.0, 0.5)), lambda y: y < 0.0,
        chances=(0.5 * E**-2, 0.5)),
     _n("two-servers", "two draws of half the variance", "noise of two servers", added(_of_servers(2)), above(4.0),
@@ -342,54 +207,17 @@ NUMBER_BOXES: tuple[BlackBox, ...] = (
     _n("normal-redrawn-at-3.4", "noise beyond 3.4 deviations is redrawn", "outliers look wrong",
        added(_tails_redrawn(3.4)), above(3.4 * SIGMA), claim=BUDGET,
        chances=((NORMAL.sf(3.4 * SIGMA - 1) - PHI(3.4)) / (1 - 2 * PHI(3.4)), 0.0)),
-    _n("fails-five-times-delta", "5 failures of 1,000 at delta .001", "two delta confused", _fails(0.005),
-       lambda y: y == 1.0, claim=(1.0, 1e-3), chances=(0.005, 0.0)),
     _n("amplified-too-much", "epsilon .1 for a sample of a tenth", "epsilon times the rate; .159 is right",
        _sampled_sum, above(1.0), claim=(0.1, 0.0), chances=(0.1 * tail(0.0) + 0.9 * tail(1.0), tail(1.0))),
-    _n("every-tenth-row", "the sample is every tenth row", "systematic sampling", _always_sampled, above(1.0),
-       pair=TEN, claim=(0.16, 0.0), chances=(tail(0.0), tail(1.0))),
-    _n("never-zero", "noise is never 0", "a sign on a geometric variable from 1", added(_never_zero),
-       lambda y: y == 1, chances=(0.0, 0.5 * -math.expm1(-1.0))),
     _n("noise-of-a-byte", "noise of scale 20 in a signed byte", "int8", added(_byte_wraps), lambda y: y == 128,
        claim=(0.05, 0.0)),
-    _n("redrawn-into-range", "answers outside [0, 5] are redrawn", "impossible values", _unclamped, lambda y: y == 0,
-       chances=(REDRAWN[1, 0], REDRAWN[0, 0])),
-    _n("scale-of-group", "thrice the noise where the small group is present", "care for a minority", _flag_scaled,
-       lambda y: np.abs(y - 1) > 5, pair=FLAGS, chances=(2 * tail(5.0, 3.0), 2 * tail(5.0))),
-    _n("median-as-mean", "a median with the noise of a mean", "1/n for every statistic", _median, above(0.5),
-       pair=MEDIANS, chances=(tail(-0.5, 0.2), tail(0.5, 0.2))),
-    _n("test-without-delta", "a test that passes too often before the exact answer", "a constant of 3",
-       _test_without_delta, lambda y: y == 1.0, claim=(1.0, 1e-3), chances=(tail(2.0), 0.0)),
     _n("threshold-one-too-low", "keys are shown above log(1/(2 delta))", "1 + was forgotten", _threshold_too_low,
        lambda y: y > 0, claim=(1.0, 1e-3), chances=(tail(5.2146), 0.0)),
-    _n("negative-is-missing", "negative answers are missing where nothing was counted", "a check for empty groups",
-       _missing_word, lambda y: y == "n/a", chances=(0.0, E**-1 / (1 + E**-1))),
-    _n("mask-without-modulus", "a mask of secure aggregation without its modulus", "numbers do not wrap in Python",
-       _masked, lambda y: y == 100, claim=(0.1, 0.0), chances=(0.01, 0.0)),
-    _n("leading-zeros-plain", "users before the first one do not flip", "a trimmed array", _count_of_bits,
-       lambda y: y > 0, pair=LEADING, chances=(1.0, 0.0)),
     _n("epsilon-of-1.002", "decay exp(-1.002)", "a rounded constant: too little", added(_quantised_epsilon),
        above(0.5), chances=(1 / (1 + math.exp(-1.002)), math.exp(-1.002) / (1 + math.exp(-1.002)))),
     _n("mixed-units", "noise in whole units, data in thousandths", "two units", _mixed_units,
        lambda y: np.abs(y % 1 - 0.3) < 0.1, pair=REALS, chances=(1.0, 0.0)),
-    _n("middle-of-three", "the median of three noises", "robust to an outlier", added(_middle_of_three), above(1.0),
-       chances=(0.5, 3 * tail(1.0) ** 2 - 2 * tail(1.0) ** 3)),
     _n("largest-of-five", "the largest of five answers", "max() over replicas", added(_largest_of_five),
        lambda y: y < 0.0, chances=(tail(1.0) ** 5, 0.5**5)),
-    _n("until-near", "1 call of 50 is redrawn until it is near", "a check of accuracy", added(_until_near),
-       lambda y: np.abs(y - 1.0) < 0.05),
-    _n("negative-zero", "zeros of two signs", "an accumulator that starts at -0", _negative_zero,
-       lambda y: (y == 0) & np.signbit(y)),
-    _n("nan-at-times", "nan in 1 call of 500 where nothing was counted", "0 / 0", _nan_at_times, np.isnan,
-       chances=(0.0, 0.002)),
-    _n("torn-write", "1 answer of 20 has the low word of the sum", "a write of two words", _torn, _low_word,
-       pair=THIRDS),
-    _n("watermark", "1 answer of 500 carries a parity at 2^-30", "a watermark", _watermark,
-       lambda y: y * 2.0**16 != np.rint(y * 2.0**16), chances=(0.002, 0.0)),
     _n("plain-in-400000", "1 call of 400,000 has no noise", "a race: too rare", _fails(2.5e-6), lambda y: y == 1),
-    _n("zero-padded", "as many digits as the true number", "a width from the data", _padded,
-       lambda y: np.array([len(text) > 1 and text[0] == "0" for text in y.tolist()]),
-       pair=(np.array([10.0]), np.array([9.0]))),
-    _n("withheld-by-noise", "answers are withheld where noise is five times the sum", "errors in percent",
-       _relative_flag, lambda y: y == -99.0, chances=(2 * tail(5.0), 2 * tail(1.0))),
 )  # fmt: skip

@@ -1,7 +1,5 @@
 """Black boxes: their chances, what can be found of them by whom, and what audits find with few draws."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.audit.black_boxes.black_box import audit_mechanism
@@ -28,7 +26,7 @@ def test_chances_are_those_of_the_mechanism(fault: BlackBox) -> None:
     assert fault.chances is not None
     draws = 4_000
     for seen, chance in zip(fault.hits(draws, seed=3), fault.chances, strict=True):
-        # Bernstein's inequality: of 230 comparisons one is off in fifty thousand runs.
+        # Bernstein's inequality: of 38 comparisons one is off in 300,000 runs.
         assert abs(seen - draws * chance) <= (40.0 * draws * chance * (1.0 - chance)) ** 0.5 + 13.0
 
 

@@ -1,7 +1,5 @@
 """Correct black boxes keep their claim, and no smaller one."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Formulas for the baselines: what they promise, against the laws themselves."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

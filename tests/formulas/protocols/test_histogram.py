@@ -1,7 +1,5 @@
 """Formulas for histogram and selection: they follow from those of one negative binomial noise, and the noise obeys."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Error bounds of density estimation: their values by hand, and what tells one from the other."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """The closed variances of local means against sums over the probabilities, in floats, balls and symbols."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Formulas for one negative binomial noise: the published parameters, and its moments by brute force."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath

@@ -1,7 +1,5 @@
 """Formulas for Pure: the experiments' parameters, error and largest losses, against the laws themselves."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Formulas for RAPPOR."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

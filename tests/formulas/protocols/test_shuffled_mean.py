@@ -1,7 +1,5 @@
 """The formulas of Theorem 9.6."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

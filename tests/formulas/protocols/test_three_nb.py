@@ -1,7 +1,5 @@
 """Formulas for 3NB: the published parameters, and error and messages by brute force."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The closed forms of user-level learners: one number in every number system, and their ranges."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

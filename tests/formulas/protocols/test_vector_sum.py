@@ -1,7 +1,5 @@
 """Formulas of the vector sum as printed: branches and constants by hand, and the steps between them."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Points and labels from files, in groups of rows."""
 
-from __future__ import annotations
-
 import tracemalloc
 from pathlib import Path
 

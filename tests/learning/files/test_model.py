@@ -1,7 +1,5 @@
 """Models as files of published values."""
 
-from __future__ import annotations
-
 import json
 import math
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Dask arrays and DataFrames, in one process and on a cluster."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import dask

@@ -1,7 +1,5 @@
 """Sums over parts of the users."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

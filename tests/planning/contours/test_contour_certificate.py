@@ -1,7 +1,5 @@
 """A sum along a contour shows what the engine accounts, next to no more, and never less than its lower end."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

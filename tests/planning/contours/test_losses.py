@@ -1,7 +1,5 @@
 """The rounded losses that lines are chosen by are those of the laws."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

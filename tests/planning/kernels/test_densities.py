@@ -1,7 +1,5 @@
 """Density estimators over lists of budgets and users."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.planning.kernels.densities import plan_densities

@@ -1,7 +1,5 @@
 """Density estimators of least error within a budget."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """An answer names the plan that gives it, and the one a step below, or why there is none."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The least users or epsilon for an error of a density: the answer reaches it, and one step less does not."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.guarantee import InfeasibleBudgetError

@@ -1,7 +1,5 @@
 """The features that a density estimator may use, and their error at one point."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the best attacker reaches, against all that she can do with laws of a few outcomes, in rationals."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 from fractions import Fraction

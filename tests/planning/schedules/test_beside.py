@@ -1,7 +1,5 @@
 """Steps beside the queries of a design: how many any days have of them, and that the budgets cover all."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Entries of a schedule, as they are given."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Files of days: read as what they say, and refused by line."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

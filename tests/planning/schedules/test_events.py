@@ -1,7 +1,5 @@
 """dp-accounting's events: there and back, and the same numbers on both sides."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

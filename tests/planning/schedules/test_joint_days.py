@@ -1,7 +1,5 @@
 """Days whose bits change jointly, next to each other and to days that change fully."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from typing import Any

@@ -1,7 +1,5 @@
 """Which protocols of a schedule are listed."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.claims.registry import mechanism_claims_of

@@ -1,7 +1,5 @@
 """Where a curve over days is looked at, and what its points prove of each other."""
 
-from __future__ import annotations
-
 import itertools
 import random
 import time

@@ -1,7 +1,5 @@
 """Days that differ: the same as one call where they do not, enclosed by fewer and more users where they do."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

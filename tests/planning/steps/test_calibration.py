@@ -1,7 +1,5 @@
 """Calibration of steps: what is found meets the budget, and a little less noise, or one step more, is proved not to."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError

@@ -1,7 +1,5 @@
 """Steps among days of protocols: against brute force, and what is known in closed form; never mixed silently."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math

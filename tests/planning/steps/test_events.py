@@ -1,7 +1,5 @@
 """dp-accounting's events: its numbers beside ours, for each adjacency, and what is refused."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Noise of integers: two steps against sums over all outcomes, for each adjacency and kind of sample."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

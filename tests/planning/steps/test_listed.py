@@ -1,7 +1,5 @@
 """Steps whose laws are lists: two steps against sums over all outcomes, and what is refused."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

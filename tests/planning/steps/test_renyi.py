@@ -1,7 +1,5 @@
 """Steps known by Renyi divergences: how they add up and compose with others, and that nothing is proved from below."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,7 +1,5 @@
 """Samples of records: what is assumed of them, what is refused, and what batches of a fixed size cost."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Steps of a trusted curator: what they are, what is refused, and which adjacency costs what."""
 
-from __future__ import annotations
-
 import math
 from unittest import mock
 

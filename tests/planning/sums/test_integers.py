@@ -1,7 +1,5 @@
 """Protocols for a sum at one budget: each meets it, none could do with less, the best is next to a curator's."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

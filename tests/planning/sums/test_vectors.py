@@ -1,7 +1,5 @@
 """Plans of sums of vectors: what is planned is proved, kept within its limits, and seen in a simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

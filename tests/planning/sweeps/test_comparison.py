@@ -1,7 +1,5 @@
 """Each row is what is planned for it alone, or the reason why it cannot be; a bug still raises."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.claims.bitsum import three_nb

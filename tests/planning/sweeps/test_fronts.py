@@ -1,7 +1,5 @@
 """Error against messages: what is on the front, and what is recommended."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.guarantee import InfeasibleBudgetError

@@ -1,7 +1,5 @@
 """The least of something for an error: the answer reaches it, and one step less does not."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """An answer names the plan that gives it, and the one a step below, if there is one."""
 
-from __future__ import annotations
-
 from dpverify.planning.sweeps.least import least_messages, least_users
 
 

@@ -1,7 +1,5 @@
 """A sweep plans its settings in order; what cannot be planned is a row with its reason."""
 
-from __future__ import annotations
-
 import inspect
 from dataclasses import fields, replace
 

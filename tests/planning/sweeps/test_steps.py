@@ -1,7 +1,5 @@
 """Values by their numbers, and the first of them that does."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

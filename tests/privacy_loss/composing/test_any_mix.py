@@ -1,7 +1,5 @@
 """Any mix of many pairs against exact mixes, and with each error made so large that its charge shows."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

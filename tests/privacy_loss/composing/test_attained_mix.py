@@ -1,7 +1,5 @@
 """Mixes that datasets attain, against all mixes."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

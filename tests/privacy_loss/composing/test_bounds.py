@@ -1,7 +1,5 @@
 """The largest loss as a bound, and the best of several curves."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Families of pairs: every mix of directions is covered, and the bound is tight to its stated gap."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Mixes on grids: steps that suit the accuracy, exact mixes within, and constants that may cost width but no truth."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

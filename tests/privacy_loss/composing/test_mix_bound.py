@@ -1,7 +1,5 @@
 """The terms of a bound of mixes: the least of what is known of each, the sum of all, and the pair that has the most."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What narrows the interval of all mixes."""
 
-from __future__ import annotations
-
 import math
 
 from dpverify.guarantee import Interval

@@ -1,7 +1,5 @@
 """One instance of a family: the least of what covers prove, the largest of what is attained."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

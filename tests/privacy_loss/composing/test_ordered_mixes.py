@@ -1,7 +1,5 @@
 """The recursion over datasets against all mixes, in exact rationals."""
 
-from __future__ import annotations
-
 import itertools
 import math
 import random

@@ -1,7 +1,5 @@
 """Losses in classes: nothing is lost between them, the largest come first, and moments are bounds."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Different families composed: never below the truth of any choice, in exact arithmetic, and never above the worst."""
 
-from __future__ import annotations
-
 import itertools
 from fractions import Fraction
 from typing import Any

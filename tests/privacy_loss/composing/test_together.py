@@ -1,7 +1,5 @@
 """Joint changes next to each other and to full ones: no choice of all of them exceeds the bound."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

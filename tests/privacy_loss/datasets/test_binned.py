@@ -1,7 +1,5 @@
 """What is said of a pair known by the masses of bins, against the pair itself in exact rationals."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Families below a chord: exact domination of every member, repairs, and the supremum where there is no chord."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which cover is chosen for joint changes: many moves take the pieces, few moves never do."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """Choices of covers: the least bound is taken for one instance, and the likeliest for many."""
 
-from __future__ import annotations
-
 import functools
 
 from dpverify.privacy_loss.composing.family import FamilyComposition

@@ -1,7 +1,5 @@
 """Cells of datasets of randomized response: each dataset of a cell is below its pair, and below those of its parts."""
 
-from __future__ import annotations
-
 import pytest
 from scipy.stats import binom
 

@@ -1,7 +1,5 @@
 """Binned pairs of sums of reports, against exact rationals, Arb and closed forms; every charge at its loudest."""
 
-from __future__ import annotations
-
 import math
 import tracemalloc
 from dataclasses import replace

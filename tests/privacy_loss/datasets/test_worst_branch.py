@@ -1,7 +1,5 @@
 """The largest sum over a tree of branches: what is left bounds every leaf, and little is looked at."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Cells whose masses and ends of losses are off by as much as is stated: both pairs are bounds nevertheless."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

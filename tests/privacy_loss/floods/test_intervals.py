@@ -1,7 +1,5 @@
 """Masses of intervals, against sums in plain Python; and that many of them take no more memory than they fill."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np

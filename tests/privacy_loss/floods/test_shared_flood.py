@@ -1,7 +1,5 @@
 """Sums over what is not seen: value by value of the noise, and part by part where its shape is whole, they agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The smaller of two counts given their difference, against sums over all noise in exact rationals."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Two counts that share a flood: their enclosure against brute force, in exact rationals and with loud errors."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What is attained by points: against products of exact laws."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

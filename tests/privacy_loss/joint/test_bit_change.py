@@ -1,7 +1,5 @@
 """A move's pair, from that of a full change: against the laws themselves, and the formulas of its profile."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 

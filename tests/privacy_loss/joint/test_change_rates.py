@@ -1,7 +1,5 @@
 """The largest exponent over changes: no move, and no mix of moves, has more than its cell allows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from fractions import Fraction

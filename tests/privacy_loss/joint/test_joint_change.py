@@ -1,7 +1,5 @@
 """The bound for joint changes: exact products never exceed it, and no charge of it may be missing."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

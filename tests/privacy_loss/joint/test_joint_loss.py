@@ -1,7 +1,5 @@
 """The largest loss of joint changes: no points of a ball have more, and some have it."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """Changes of which one move is large: exact products never exceed the bound, and no part of it may be missing."""
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

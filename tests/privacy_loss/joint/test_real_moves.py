@@ -1,7 +1,5 @@
 """Real moves of counts: no exact product exceeds the bound, which is near what is attained, and what is charged."""
 
-from __future__ import annotations
-
 import math
 from functools import partial
 from typing import Any

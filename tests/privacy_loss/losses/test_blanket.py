@@ -1,7 +1,5 @@
 """The pair of one report in a blanket, against direct enumeration of the counts."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

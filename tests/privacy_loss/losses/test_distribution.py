@@ -1,7 +1,5 @@
 """Privacy loss distributions: their profile contains the exact divergence, and bad pmfs are refused."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

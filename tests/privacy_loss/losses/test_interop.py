@@ -1,7 +1,5 @@
 """dp-accounting: distributions there and back, and calibration through its own interface."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

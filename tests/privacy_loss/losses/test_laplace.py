@@ -1,7 +1,5 @@
 """The pairs of Laplace noise against integrals of the densities and sums of the probabilities."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The pair of a remembered bit against exact rational arithmetic."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from fractions import Fraction

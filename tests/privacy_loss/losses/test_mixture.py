@@ -1,7 +1,5 @@
 """Changes of a bit's probability, and erased inputs, against enumeration and rational arithmetic."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import math

@@ -1,7 +1,5 @@
 """Named pairs against Arb and direct sums, both directions."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

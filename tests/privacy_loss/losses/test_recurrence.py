@@ -1,7 +1,5 @@
 """Decaying sums: within the stated error of rational arithmetic, for every rate, length and sign."""
 
-from __future__ import annotations
-
 import math
 import subprocess
 import sys

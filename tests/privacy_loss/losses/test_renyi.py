@@ -1,7 +1,5 @@
 """Renyi curves against closed forms and exact rational values."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Trade-off functions against exact Neyman-Pearson curves."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction

@@ -1,7 +1,5 @@
 """The closed form of two losses: proved, tight, and refused where it would take too long."""
 
-from __future__ import annotations
-
 import time
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Ground truth of sampled noise in Arb balls: one step in closed form, two by an integral of the mixture."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

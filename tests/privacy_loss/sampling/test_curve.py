@@ -1,7 +1,5 @@
 """Curves of many sampled steps: closed forms, references, both directions, and the width that was asked for."""
 
-from __future__ import annotations
-
 import math
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Sampled noise on a grid: every mass and loss against Arb, and divergences of one and two steps against the exact."""
 
-from __future__ import annotations
-
 import itertools
 from unittest import mock
 

@@ -1,7 +1,5 @@
 """Pairs of a curve: lists as they are given, and lines; `test_curve` composes them."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.privacy_loss.losses.pairs import Directions, approximate_dp, negative_binomial

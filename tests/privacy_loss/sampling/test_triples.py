@@ -1,7 +1,5 @@
 """Triples of laws: every mass against Arb, one and two steps against sums in Arb, and that none are further apart."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """The curve of shuffled reports: the best cover above, what is attained below, and the loss of one report over all."""
 
-from __future__ import annotations
-
 from dpverify.privacy_loss.shuffling.amplification import clones
 from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 

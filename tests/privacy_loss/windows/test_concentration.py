@@ -1,7 +1,5 @@
 """Bounds from moments contain the exact rational truth, and their tilts solve what they say."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Composition along a contour against exact products, and with each error made so large that its charge shows."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The Gaussian privacy loss: enclosures against mpmath, and the grid against the closed form."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

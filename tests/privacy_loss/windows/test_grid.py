@@ -1,7 +1,5 @@
 """Connect-the-dots dominates, is exact at grid points, and the supremum dominates every member."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

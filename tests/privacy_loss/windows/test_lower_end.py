@@ -1,7 +1,5 @@
 """The lower bound from connect-the-dots alone: below the truth, always, and second order in the step."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction

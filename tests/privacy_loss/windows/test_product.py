@@ -1,7 +1,5 @@
 """The product of two pairs, against the grid engine and against direct enumeration."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """Moments of losses against 50 digits, and tilts that solve what they say."""
 
-from __future__ import annotations
-
 import math
 
 import mpmath as mp

@@ -1,7 +1,5 @@
 """Steps are found for every pair, and reach the width that was asked for."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

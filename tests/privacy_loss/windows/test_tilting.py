@@ -1,7 +1,5 @@
 """Tilted transforms of one factor: exact within their error, folded around the window, and kept within bounds."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import mpmath as mp

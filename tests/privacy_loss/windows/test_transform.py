@@ -1,7 +1,5 @@
 """Composition: the exact rational divergence lies in every interval, and the intervals are narrow where it matters."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

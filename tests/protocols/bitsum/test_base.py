@@ -3,8 +3,6 @@
 Every protocol's own test inherits the suite in `tests/contracts.py`; here is what that suite would not notice.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """What every local mean promises, as a suite that its own tests inherit."""
 
-from __future__ import annotations
-
 import random
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """The trusted curator's mean."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

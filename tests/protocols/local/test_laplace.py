@@ -1,7 +1,5 @@
 """Means with Laplace noise, continuous and discrete."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

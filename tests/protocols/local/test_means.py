@@ -1,7 +1,5 @@
 """What the local means share."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

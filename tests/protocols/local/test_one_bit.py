@@ -1,7 +1,5 @@
 """The one-bit mean of equation 9.2."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

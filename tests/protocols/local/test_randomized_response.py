@@ -1,7 +1,5 @@
 """The mean of levels by randomized response."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Definition 2.1 of wagner2025, for every family."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 

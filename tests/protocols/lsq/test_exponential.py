@@ -1,7 +1,5 @@
 """The exponential kernel: hyperplanes between points are Poisson, and cover the ball that is promised."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Random Fourier features of the Gaussian kernel."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

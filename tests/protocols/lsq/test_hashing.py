@@ -1,7 +1,5 @@
 """Hashed partitions: collisions are the kernel."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Features of inner products: random signs and coordinates."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

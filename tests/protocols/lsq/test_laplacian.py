@@ -1,7 +1,5 @@
 """The Laplacian kernel: cells of a random grid, coordinate by coordinate, as far as cells are exact integers."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Public linear maps with a public range."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy.linalg import hadamard

@@ -1,7 +1,5 @@
 """Features scaled to a public norm."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

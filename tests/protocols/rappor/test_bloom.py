@@ -1,7 +1,5 @@
 """The Bloom filter: the same bits everywhere, spread evenly, and nothing but text."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The client of a device: exact draws, and a memory."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import random

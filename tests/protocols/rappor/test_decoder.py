@@ -1,7 +1,5 @@
 """Bit counts that add up, and the strings that a regression finds behind them."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The two randomized responses follow Figure 9.3, one user at a time and many together."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What all sums promise, as a suite that each inherits, and randomized rounding."""
 
-from __future__ import annotations
-
 import random
 from fractions import Fraction
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Split and mix: the contract, the shares, and what wraps round."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 

@@ -1,7 +1,5 @@
 """Unary messages: the contract, and how many of them users send."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from protocols.sums import NegativeBinomialSum, PoissonSum

@@ -1,7 +1,5 @@
 """Sums of vectors by signed unary messages: messages and views have one law, and the estimate is of the sum."""
 
-from __future__ import annotations
-
 import random
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The exponential mechanism on counts."""
 
-from __future__ import annotations
-
 import math
 import random
 

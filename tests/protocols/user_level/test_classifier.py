@@ -1,7 +1,5 @@
 """The learner as a scikit-learn estimator, in every model."""
 
-from __future__ import annotations
-
 import doctest
 
 import numpy as np

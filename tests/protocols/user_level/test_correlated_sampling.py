@@ -1,7 +1,5 @@
 """Outcomes have the law they are drawn from, and those with the same clocks agree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

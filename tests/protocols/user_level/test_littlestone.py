@@ -1,7 +1,5 @@
 """The standard optimal algorithm, and the learner that is made of it, against their definitions."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Hadamard reports and what is selected from them."""
 
-from __future__ import annotations
-
 import math
 import random
 

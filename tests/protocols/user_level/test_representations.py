@@ -1,7 +1,5 @@
 """The classes are what they are called, and draws hold hypotheses for them."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Linear separators, and the perceptron that finds one from means."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Algorithm 3 draws by the weights it says."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from protocols.user_level.representations import HashedPoints, Thresholds

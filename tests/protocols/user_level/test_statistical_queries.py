@@ -1,7 +1,5 @@
 """Answers are on the grid, unbiased and near; bisection finds the threshold from any answers within the tolerance."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The table and the figure of what batches say."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 import numpy as np
 

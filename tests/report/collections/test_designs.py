@@ -1,7 +1,5 @@
 """The table and the figure of designs."""
 
-from __future__ import annotations
-
 import matplotlib.pyplot as plt
 
 from dpverify.collection.design import design

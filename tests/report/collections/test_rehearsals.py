@@ -1,7 +1,5 @@
 """The table of a rehearsal says how often intervals had the truth."""
 
-from __future__ import annotations
-
 from dpverify.collection.rehearsal import Rehearsal, Rehearsed
 from dpverify.report.collections.rehearsals import rehearsal_table
 from tests.report.printing import printed

@@ -1,7 +1,5 @@
 """What fills the template: numbers on their own side, and commands that give the same again."""
 
-from __future__ import annotations
-
 import math
 import shlex
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """The plots of a report hold what their tables hold."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Figures take the page's colours, and say where their points are."""
 
-from __future__ import annotations
-
 import json
 import xml.etree.ElementTree as ElementTree
 

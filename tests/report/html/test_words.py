@@ -1,7 +1,5 @@
 """The words of a report are those of the documents."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dpverify.report.html.words import GLOSSARY, promises

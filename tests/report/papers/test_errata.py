@@ -1,7 +1,5 @@
 """The errata and the coverage, which are generated from the entries."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Closed forms as they are printed."""
 
-from __future__ import annotations
-
 from dpverify.formulas.catalogue import find_formulas, formulas
 from dpverify.report.papers.formulas import formula_page, formulas_table, values_lines
 from tests.report.printing import printed

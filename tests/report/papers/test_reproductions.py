@@ -1,7 +1,5 @@
 """Experiments as they are printed, written and drawn."""
 
-from __future__ import annotations
-
 import pytest
 
 from dpverify.report.papers.reproductions import (

@@ -1,7 +1,5 @@
 """The theorems of the papers, and their evidence, as tables."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from dpverify.evidence.theorems import find

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from dpverify.planning.amplify import amplify
 from dpverify.report.plans.amplification import amplified_curve, amplified_table, inverse_table
 from dpverify.report.tables import as_text

@@ -1,7 +1,5 @@
 """The shares of a budget as a table: in full, rounded down, with the reason where there is none."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from dpverify.guarantee import Budget

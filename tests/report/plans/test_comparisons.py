@@ -1,7 +1,5 @@
 """Plans over lists as a table and as a figure."""
 
-from __future__ import annotations
-
 from dpverify.planning.sweeps.comparison import plan_grid
 
 

@@ -1,7 +1,5 @@
 """The table of plans for a kernel."""
 
-from __future__ import annotations
-
 import re
 
 from dpverify.guarantee import Budget

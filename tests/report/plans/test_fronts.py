@@ -1,7 +1,5 @@
 """The front as a table and as a figure."""
 
-from __future__ import annotations
-
 from dpverify.planning.sweeps.fronts import front
 
 

@@ -1,7 +1,5 @@
 """What is least for an error, as a table and as a figure."""
 
-from __future__ import annotations
-
 import re
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """The table of means: numbers on the safe side, failures with their reasons."""
 
-from __future__ import annotations
-
 from dpverify.planning.means import plan_means
 from dpverify.report.plans.means import means_table
 from dpverify.report.tables import as_text

@@ -1,7 +1,5 @@
 """The table and the figure of RAPPOR's plans."""
 
-from __future__ import annotations
-
 import re
 
 from dpverify.planning.rappor import plan_rappor

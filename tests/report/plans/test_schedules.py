@@ -1,7 +1,5 @@
 """The table of a schedule, however many days it has."""
 
-from __future__ import annotations
-
 from dpverify.planning.account import account
 from dpverify.planning.schedules.result import ScheduleResult
 from dpverify.report.plans.schedules import schedule_table

@@ -1,7 +1,5 @@
 """The table of what was spent."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from dpverify.spending.ledger import PrivacyLedger

@@ -1,7 +1,5 @@
 """Bets against a claim, by hand and in the median."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Claims as families of (epsilon, delta): every mechanism at the edge keeps them, and hardly anything more does."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 

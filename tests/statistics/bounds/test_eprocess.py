@@ -1,7 +1,5 @@
 """E-processes: mean one under the null, growth under faults."""
 
-from __future__ import annotations
-
 import math
 from itertools import product
 

@@ -1,7 +1,5 @@
 """Single outcomes and far tails: faults that the cells of a G-test hide are found, and correct samples pass."""
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

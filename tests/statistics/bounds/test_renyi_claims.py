@@ -1,7 +1,5 @@
 """Claims of Renyi divergences: coins at the edge keep them, and hardly anything more does."""
 
-from __future__ import annotations
-
 import mpmath
 import numpy as np
 import pytest

@@ -1,7 +1,5 @@
 """The product of two tails: exact by enumeration, and near what a fine grid finds."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

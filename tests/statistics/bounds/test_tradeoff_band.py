@@ -1,7 +1,5 @@
 """The band of a trade-off curve covers both errors of every test at once."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

@@ -1,7 +1,5 @@
 """Runs that depend on each other are seen at any lag, and independent ones are let pass at the stated rate."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

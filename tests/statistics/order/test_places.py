@@ -1,7 +1,5 @@
 """Where messages arrive tells nothing of who sent them after a shuffle, and is found to where it does."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Shufflers that leave something in its place, against the exact chance of every position."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Repeated runs are seen without a law, and independent ones are not blamed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

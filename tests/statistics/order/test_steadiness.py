@@ -1,7 +1,5 @@
 """Whether outputs are as frequent at some times as at others."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import stats

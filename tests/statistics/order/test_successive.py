@@ -1,7 +1,5 @@
 """What a few runs in a row show is seen without a law; independent runs are not blamed."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What there is to look at: each aspect shows the leak that it is for."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

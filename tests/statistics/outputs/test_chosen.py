@@ -1,7 +1,5 @@
 """Chosen events: the best ones on held-out outputs, with limits for both of their probabilities."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

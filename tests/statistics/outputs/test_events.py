@@ -1,7 +1,5 @@
 """Events that tell two laws apart, known or searched."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

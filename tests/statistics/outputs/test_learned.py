@@ -1,7 +1,5 @@
 """Learned scores: high where the first input is likelier."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpverify.statistics.outputs.aspects import Aspect

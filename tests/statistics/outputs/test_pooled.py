@@ -1,7 +1,5 @@
 """Rare outcomes: levels that hold exactly given what was drawn, whichever sets are tried."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

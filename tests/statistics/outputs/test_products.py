@@ -1,7 +1,5 @@
 """Products of three and four columns: all of them by one matrix product, and the ones that tell found among many."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
