@@ -111,7 +111,10 @@ def excess(noise: str, ratio: mpmath.mpf) -> mpmath.mpf:
 
 
 @pytest.mark.parametrize("noise", ["0.6", "2"])
-def test_two_steps_of_normal_noise(noise: str) -> None:
+def test_two_steps_of_normal_noise(noise: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if noise == "0.6":  # so coarse that each end shows which way it is rounded
+        monkeypatch.setattr(allocation, "_DIGITS", 3)
+        monkeypatch.setattr(allocation, "_PER_DEVIATION", 4)
     above, below = allocated(NoiseLine.gaussian(float(noise), 1e-30), 2, 1e-20)
     with mpmath.workdps(18):
         for epsilon in ("0.2", "2.5"):
@@ -121,7 +124,7 @@ def test_two_steps_of_normal_noise(noise: str) -> None:
                 upper = getattr(above, direction).delta(float(epsilon)).upper
                 lower = getattr(below, direction).delta(float(epsilon)).lower
                 assert lower <= truth <= upper
-                assert upper - lower <= 1e-3 * upper
+                assert upper - lower <= (0.2 if noise == "0.6" else 1e-3) * upper
 
 
 def test_what_is_left_out_is_charged() -> None:
@@ -143,6 +146,14 @@ def test_masses_that_are_left_out_count_as_missing() -> None:
         for law in (found.up, found.down):
             assert float(law.masses.sum()) < 1.0 - 1e-4
             assert 1.0 - float(law.masses.sum()) <= law.missing_mass <= 0.1
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_Group, "trimmed", lambda group, spare: group)
+        patch.setattr(allocation, "_BLOCK", 1)
+        one = of_one()
+        merged = allocation._merged(one, one, 3.2, allocation._together)
+    for missing, power in ((merged.missing.there, 1), (merged.missing.gone, 0)):
+        kept = float((merged.masses * merged.ratios**power).sum())
+        assert 0.05 < 1.0 - kept <= missing  # pairs of small weights
     trimmed = of_one().trimmed(1.8)
     assert trimmed.masses.size < 3
     lost = _Missing(
@@ -157,6 +168,14 @@ def test_masses_that_are_left_out_count_as_missing() -> None:
     assert trimmed.missing.there == pytest.approx(lost.there, rel=1e-12)
     assert trimmed.missing.there >= lost.there - 1e-16
     assert trimmed.missing.gone == pytest.approx(lost.gone, rel=1e-12)
+
+
+def test_sums_of_many_masses_err_as_charged() -> None:
+    ratios, masses = np.full(10**6, 1.0001), np.full(10**6, 0.1)
+    grid = _Grid.over(0.5, 2.0, 1.0)
+    for how in (allocation._spread, allocation._together):
+        _, found, charged, _ = how(grid, [(ratios, masses)])
+        assert 3e-12 < abs(math.fsum(found) / math.fsum(masses) - 1.0) <= charged  # one after the other, floats err
 
 
 @pytest.mark.parametrize(
