@@ -85,6 +85,7 @@ if TYPE_CHECKING:
     from dpverify.planning.means import plan_means
     from dpverify.planning.plan import plan
     from dpverify.planning.rappor import plan_rappor
+    from dpverify.planning.steps.allocation import RandomAllocation
     from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
     from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
@@ -164,6 +165,7 @@ __all__ = [
     "PrivacyLedger",
     "Pure",
     "Query",
+    "RandomAllocation",
     "RandomizedResponse",
     "RandomizedResponseMean",
     "RandomizedResponsePair",
@@ -253,6 +255,7 @@ _HOMES = {
     "dpverify.dossier.gather": ("full_report",),
     "dpverify.planning.crowds": ("crowd",),
     "dpverify.planning.account": ("account",),
+    "dpverify.planning.steps.allocation": ("RandomAllocation",),
     "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
     "dpverify.planning.steps.integers": ("DiscreteLaplaceStep", "IntegerStep"),
     "dpverify.planning.steps.listed": ("BoundedRangeStep", "OpaqueStep"),

@@ -148,28 +148,16 @@ def _decode(
 def top_words(density: KernelDensity, vocabulary: Vocabulary, k: int = 10, *, score: Score = "density") -> list[Word]:
     """Return the k words that a density estimate ranks highest; post-processing, at no cost in privacy.
 
-    Parameters
-    ----------
-    density : KernelDensity
-        The published estimate.
-    vocabulary : (words, vectors) or iterable of such
-        The public vocabulary, embedded as the users' points were (and scaled as they were: for the inner product, long
-        vectors win). An iterable may be larger than memory; by "distinctive" it is read twice.
-    k : int
-        How many, at least 1 and at most the size of the vocabulary.
-    score : {"density", "distinctive"}
-        By the density at their vectors, as in the source, or as seen from the vocabulary's centre.
+    - density: The published estimate.
+    - vocabulary: The public vocabulary, embedded as the users' points were (and scaled as they were: for the inner
+      product, long vectors win). An iterable may be larger than memory; by "distinctive" it is read twice.
+    - k: How many, at least 1 and at most the size of the vocabulary.
+    - score ({"density", "distinctive"}): By the density at their vectors, as in the source, or as seen from the
+      vocabulary's centre.
 
-    Returns
-    -------
-    list of Word
-        By falling score, and by position where scores are equal.
-
-    Raises
-    ------
-    ValueError
-        If the vocabulary has fewer than k words, a chunk has other numbers of words and vectors, an iterator cannot be
-        read twice, or features are so long that their squares overflow.
+    Returns: By falling score, and by position where scores are equal. Raises ValueError if the vocabulary has fewer
+    than k words, a chunk has other numbers of words and vectors, an iterator cannot be read twice, or features are so
+    long that their squares overflow.
     """
     if not isinstance(density, KernelDensity):
         raise TypeError(f"density={density!r} must be a KernelDensity, as KernelDensityProtocol returns it.")

@@ -23,17 +23,12 @@ __all__ = ["KernelDensity", "KernelDensityProtocol"]
 class KernelDensity:
     """The published density estimate, which can be queried without further loss of privacy.
 
-    Parameters
-    ----------
-    published : ndarray of float64, shape (instances, Q)
-        The analyzer's output F~ = (2 B~ - n) R, an estimate of the sum of the users' features.
-    users : int
-        n.
-    features : LSQFeatures
-        The public features.
-    clipped_fraction : float, optional
-        A diagnostic of a simulation: the fraction of the users' features that were clipped. It is **no part of the
-        protocol's output and not private**; None where only the messages are known.
+    - published (ndarray of float64, shape (instances, Q)): The analyzer's output F~ = (2 B~ - n) R, an estimate of the
+      sum of the users' features.
+    - users: n.
+    - features: The public features.
+    - clipped_fraction: A diagnostic of a simulation: the fraction of the users' features that were clipped. It is **no
+      part of the protocol's output and not private**; None where only the messages are known.
     """
 
     published: NDArray[np.float64]

@@ -17,12 +17,9 @@ __all__ = ["UserMessages", "shuffle", "tagged"]
 class UserMessages:
     """What the users hand to the shuffler.
 
-    Parameters
-    ----------
-    symbols : ndarray of int64, shape (messages,) or (messages, 2)
-        The content of each message; where several protocol instances share the shuffler, a row (symbol, instance).
-    senders : ndarray of int64, shape (messages,)
-        The index of the user who sent it; the shuffler drops this.
+    - symbols (ndarray of int64, shape (messages,) or (messages, 2)): The content of each message; where several
+      protocol instances share the shuffler, a row (symbol, instance).
+    - senders (ndarray of int64, shape (messages,)): The index of the user who sent it; the shuffler drops this.
     """
 
     symbols: NDArray[np.int64]

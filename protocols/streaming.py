@@ -93,16 +93,10 @@ class BitCounts:
     These are sums of bits as they are, without any noise: **not private**, and seen by nobody in the protocol. They let
     a simulation count group by group, wherever the groups' points are, and draw the noise of all users once.
 
-    Parameters
-    ----------
-    ones : ndarray of int64, shape (I Q,)
-        Per bitsum, how many bits are 1.
-    coins : ndarray of int64, shape (I Q,)
-        How many further bits are fair coins that are not drawn yet.
-    users : int
-        How many users were counted.
-    clipped : int or None
-        How many of their features were clipped; None where that was not counted.
+    - ones (ndarray of int64, shape (I Q,)): Per bitsum, how many bits are 1.
+    - coins (ndarray of int64, shape (I Q,)): How many further bits are fair coins that are not drawn yet.
+    - users: How many users were counted.
+    - clipped: How many of their features were clipped; None where that was not counted.
     """
 
     ones: NDArray[np.int64]

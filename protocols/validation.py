@@ -69,23 +69,12 @@ def check_real(
 ) -> float:
     """Return `value` as a float after checking that it is a finite real number in the given range.
 
-    Parameters
-    ----------
-    name : str
-        The argument's name, for the message.
-    value : real
-        The value to check; bool, nan and infinities are refused.
-    low, high : float, optional
-        The ends of the range; None leaves that side open.
-    low_open, high_open : bool
-        Whether the end itself is excluded.
+    - name: The argument's name, for the message.
+    - value: The value to check; bool, nan and infinities are refused.
+    - low, high: The ends of the range; None leaves that side open.
+    - low_open, high_open: Whether the end itself is excluded.
 
-    Raises
-    ------
-    TypeError
-        If `value` is no real number.
-    ValueError
-        If it is not finite or outside the range.
+    Raises TypeError if `value` is no real number. Raises ValueError if it is not finite or outside the range.
     """
     allowed = describe_range(low, high, low_open, high_open)
     if isinstance(value, bool) or not isinstance(value, Real):

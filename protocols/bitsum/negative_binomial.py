@@ -32,15 +32,9 @@ class Estimate(StrEnum):
 class SingleNoise(BitsumProtocol):
     """User i sends `x_i + Z_i` identical messages, Z_i the i-th piece of an infinitely divisible noise Z >= 0.
 
-    Parameters
-    ----------
-    users : int
-        The number of users n that the noise is divided by.
-    estimate : Estimate
-        How the analyzer reads the count, and whether users count their ones or (UNDER) their zeros.
+    - users: The number of users n that the noise is divided by.
+    - estimate: How the analyzer reads the count, and whether users count their ones or (UNDER) their zeros.
 
-    Notes
-    -----
     The view is the number of messages. If only m of the n users take part, the noise is m/n of what it should be and no
     analyzer can know: DEBIASED is then off by `(1 - m/n) E Z`, and UNDER may exceed the sum.
     """

@@ -39,17 +39,10 @@ _EXACT = 2**53
 class SumProtocol(ABC):
     """An n-user protocol that estimates the sum of the users' integers.
 
-    Parameters
-    ----------
-    users : int
-        n, the number of users that the parameters are set for; public. Fewer may take part, never more.
-    largest : int
-        L, at least 1: a user holds an integer in [0, L]; public, and n L must be below 2^53.
+    - users: n, the number of users that the parameters are set for; public. Fewer may take part, never more.
+    - largest: L, at least 1: a user holds an integer in [0, L]; public, and n L must be below 2^53.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
+    Raises TypeError or ValueError for a parameter out of its range.
     """
 
     divided: ClassVar[tuple[str, ...]]
@@ -100,12 +93,8 @@ class SumProtocol(ABC):
     def report(self, value: int, entropy: Entropy | None = None) -> list[int]:
         """Return the messages of a real client, drawn exactly and in no order that tells anything.
 
-        Parameters
-        ----------
-        value : int
-            In [0, L].
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
+        - value: In [0, L].
+        - entropy: The operating system's when omitted; anything else is for tests.
         """
         check_integer("value", value, low=0, high=self.largest)
         return self._report(int(value), system_entropy() if entropy is None else entropy)
@@ -115,18 +104,11 @@ class SumProtocol(ABC):
     ) -> NDArray[np.int64]:
         """Draw what the analyzer reads from the sums: equal in law to `view(shuffle(randomize(values)))`.
 
-        Parameters
-        ----------
-        totals : array_like of int, shape (...)
-            The sum of the participants' integers, one entry per independent run.
-        rng : numpy.random.Generator
-            Private randomness.
-        participants : int, optional
-            How many users take part, at most n; `users` when omitted.
+        - totals (array_like of int, shape (...)): The sum of the participants' integers, one entry per independent run.
+        - rng: Private randomness.
+        - participants: How many users take part, at most n; `users` when omitted.
 
-        Returns
-        -------
-        ndarray of int64, shape (...)
+        Returns: ndarray of int64, shape (...).
         """
         present = check_integer(
             "participants", self.users if participants is None else participants, low=0, high=self.users
@@ -147,22 +129,12 @@ class SumProtocol(ABC):
 def rounded(values: ArrayLike, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:
     """Return real numbers times a public scale, each rounded at random to an integer next to it: a simulation.
 
-    Parameters
-    ----------
-    values : array_like, shape (...)
-        Finite and at least 0.
-    scale : float
-        Steps per unit, positive. The mean of the result is `values * scale`, and its variance at most 1/4.
-    rng : numpy.random.Generator
-        Private randomness.
+    - values (array_like, shape (...)): Finite and at least 0.
+    - scale: Steps per unit, positive. The mean of the result is `values * scale`, and its variance at most 1/4.
+    - rng: Private randomness.
 
-    Raises
-    ------
-    ValueError
-        If a number is negative, not finite, or 2^53 steps or more.
+    Raises ValueError if a number is negative, not finite, or 2^53 steps or more.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> sorted(set(rounded(np.full(100, 0.25), 10.0, np.random.default_rng(7)).tolist()))
     [2, 3]
@@ -184,17 +156,10 @@ def at_random(position: NDArray[np.float64], rng: np.random.Generator) -> NDArra
 def exactly_rounded(value: Any, scale: Any, entropy: Entropy | None = None) -> int:
     """Return the same for one number of a real client, with exactly the right chances.
 
-    Parameters
-    ----------
-    value, scale : int, float, Fraction or decimal string
-        Taken exactly; the value at least 0, the scale positive.
-    entropy : Entropy, optional
-        The operating system's when omitted; anything else is for tests.
+    - value, scale (int, float, Fraction or decimal string): Taken exactly; the value at least 0, the scale positive.
+    - entropy: The operating system's when omitted; anything else is for tests.
 
-    Raises
-    ------
-    ValueError
-        If the value is negative, the scale not positive, or either is no finite number.
+    Raises ValueError if the value is negative, the scale not positive, or either is no finite number.
     """
     try:
         position, steps = Fraction(value) * Fraction(scale), Fraction(scale)

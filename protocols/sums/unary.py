@@ -27,8 +27,6 @@ __all__ = ["NegativeBinomialSum", "PoissonSum", "UnarySum"]
 class UnarySum(SumProtocol):
     """User i sends `x_i + Z_i` identical messages, Z_i the i-th share of an infinitely divisible noise Z >= 0.
 
-    Notes
-    -----
     The view is the number of messages; the analyzer subtracts the mean of the noise. The shuffler sees how many each
     user sends, which tells about her integer: one that is not trusted with that must be sent them one by one.
     """

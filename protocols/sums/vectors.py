@@ -39,12 +39,9 @@ _SHRUNK = 1.0 - 1e-12
 class ClientCaps(NamedTuple):
     """What a client keeps to, so that a shuffler may cap her messages: `dpverify.claims.attacks.caps.vector_caps`.
 
-    Parameters
-    ----------
-    noise_per_count, noise : int
-        The most messages of noise of one count and in all: it is drawn again until it has no more.
-    largest_l1 : float
-        The largest sum of the sizes of her scaled coordinates: a vector with a larger one is shrunk.
+    - noise_per_count, noise: The most messages of noise of one count and in all: it is drawn again until it has no
+      more.
+    - largest_l1: The largest sum of the sizes of her scaled coordinates: a vector with a larger one is shrunk.
     """
 
     noise_per_count: int
@@ -64,26 +61,15 @@ class UnaryVectorSum:
     A shuffler sees how many messages a user sends, and so about the norm of her vector; who sees what it hands on does
     not.
 
-    Parameters
-    ----------
-    noise : Poisson or NegativeBinomial
-        The noise of each count, and with it n: as the bitsum, of any number instead of a bit.
-    dimension : int
-        d, at least 1.
-    scale : float
-        s: the larger, the less rounding and the more messages.
-    clip : float
-        The largest coordinate in units of `1 / sqrt(d)`, at least 1: those of a rotated unit vector are about normal.
-    seed : int
-        **Public**: it fixes the rotation, uniform on all of them. It must not be a seed of private randomness.
+    - noise: The noise of each count, and with it n: as the bitsum, of any number instead of a bit.
+    - dimension: d, at least 1.
+    - scale: s: the larger, the less rounding and the more messages.
+    - clip: The largest coordinate in units of `1 / sqrt(d)`, at least 1: those of a rotated unit vector are about
+      normal.
+    - seed: **Public**: it fixes the rotation, uniform on all of them. It must not be a seed of private randomness.
 
-    Raises
-    ------
-    TypeError, ValueError
-        For a parameter out of its range.
+    Raises TypeError or ValueError for a parameter out of its range.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> from protocols.bitsum import Poisson
     >>> protocol = UnaryVectorSum(Poisson(users=1000, mean=500.0), dimension=2, scale=4.0)
@@ -163,20 +149,12 @@ class UnaryVectorSum:
     ) -> list[tuple[int, int]]:
         """Return the messages of a real client, (coordinate, sign), drawn exactly and in order of their coordinates.
 
-        Parameters
-        ----------
-        vector : array_like, shape (dimension,)
-            Of norm at most 1. Scaled and rotated in floating point, which may change it by its last digits; what comes
-            of it is rounded with exactly the right chances.
-        entropy : Entropy, optional
-            The operating system's when omitted; anything else is for tests.
-        caps : ClientCaps, optional
-            What the shuffler caps, where it does.
+        - vector (array_like, shape (dimension,)): Of norm at most 1. Scaled and rotated in floating point, which may
+          change it by its last digits; what comes of it is rounded with exactly the right chances.
+        - entropy: The operating system's when omitted; anything else is for tests.
+        - caps: What the shuffler caps, where it does.
 
-        Raises
-        ------
-        ValueError
-            For a vector of another shape, or longer than 1.
+        Raises ValueError for a vector of another shape, or longer than 1.
         """
         drawn_from = system_entropy() if entropy is None else entropy
         if caps is not None and not isinstance(caps, ClientCaps):

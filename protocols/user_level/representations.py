@@ -76,15 +76,9 @@ def _integers(name: str, value: ArrayLike, columns: int, below: int) -> NDArray[
 class FiniteClass(Representation):
     """Any finite class, which represents itself without error.
 
-    Parameters
-    ----------
-    table : array_like of 0 and 1, shape (concepts, domain)
-        One concept per row, no two equal.
+    - table (array_like of 0 and 1, shape (concepts, domain)): One concept per row, no two equal.
 
-    Raises
-    ------
-    ValueError
-        For an empty class or domain, a label that is not 0 or 1, or a concept that occurs twice.
+    Raises ValueError for an empty class or domain, a label that is not 0 or 1, or a concept that occurs twice.
     """
 
     table: ArrayLike

@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.lsq.johnson_lindenstrauss import FastProjection
 from protocols.validation import check_real, check_vectors
 
-__all__ = ["bernstein", "distortion_chance", "gaussian_distortion", "squared_norm_variance"]
+__all__ = ["bernstein", "distortion_chance", "squared_norm_variance"]
 
 
 def squared_norm_variance(projection: FastProjection, x: ArrayLike) -> NDArray[np.float64]:
@@ -76,17 +76,3 @@ def distortion_chance(projection: FastProjection, eta: float) -> float:
     squares = np.geomspace(1.5, d, 200) if d > 2 else np.array([2.0])
     best = min(chebyshev, *map(unless_large, squares.tolist()))
     return min(1.0, best * (1.0 + 1e-12))
-
-
-def gaussian_distortion(eta: float) -> float:
-    """Return `sup over a >= 0 of |e^(-a(1+eta)) - e^(-a)|`: the most by which a Gaussian kernel changes.
-
-    - eta: The relative change of a squared distance, at least -1.
-
-    Returns: At most |eta|; attained at `a = ln(1+eta) / eta`.
-    """
-    check_real("eta", eta, low=-1.0)
-    if eta in (-1.0, 0.0):
-        return -eta
-    log_ratio = math.log1p(eta)
-    return math.exp(-log_ratio / eta) * abs(math.expm1(-log_ratio))

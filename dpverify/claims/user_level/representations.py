@@ -11,15 +11,12 @@ from __future__ import annotations
 
 import functools
 import math
-from collections import Counter
-from collections.abc import Sequence
 from fractions import Fraction
 
 from dpverify.guarantee import Number, exact_number
 from protocols.user_level.representations import HashedPoints, Repeated, Representation
-from protocols.validation import check_integer
 
-__all__ = ["collision_miss", "miss_bound", "size_bits"]
+__all__ = ["miss_bound", "size_bits"]
 
 
 def size_bits(representation: Representation) -> float:
@@ -59,28 +56,3 @@ def _(representation: HashedPoints, alpha: Number) -> Fraction:
 def _(representation: Repeated, alpha: Number) -> Fraction:
     once: Fraction = miss_bound(representation.representation, alpha)
     return once**representation.copies
-
-
-def collision_miss(representation: HashedPoints, weights: Sequence[int], target: int, alpha: Number) -> Fraction:
-    """Return the exact probability that the bucket of the target point has an error above alpha.
-
-    No other bucket has an error of alpha or less if the target itself has a larger mass.
-
-    - weights: The law of the examples, as multiples of one number: at least 0, not all 0.
-    - target: In [0, size).
-    - alpha: In (0, 1).
-    """
-    check_integer("target", target, low=0, high=representation.size - 1)
-    masses = [check_integer("weights", weight, low=0) for weight in weights]
-    if len(masses) != representation.size or not any(masses):
-        raise ValueError(f"weights={weights!r} must be {representation.size} integers in [0, inf), not all 0.")
-    most = _alpha(alpha) * sum(masses)
-    # By mass and number of the points that collide, how many sets of points there are.
-    sets = Counter({(0, 0): 1})
-    others = [mass for point, mass in enumerate(masses) if point != target and mass]
-    for mass in others:
-        grown = Counter({(total + mass, size + 1): ways for (total, size), ways in sets.items()})
-        sets.update(grown)
-    hit = Fraction(1, representation.buckets)
-    bad = [(size, ways) for (total, size), ways in sets.items() if total > most]
-    return sum((ways * hit**size * (1 - hit) ** (len(others) - size) for size, ways in bad), Fraction(0))

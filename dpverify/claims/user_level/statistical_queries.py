@@ -26,13 +26,7 @@ from dpverify.search import least_integer
 from protocols.user_level.statistical_queries import Bisection, QueryAlgorithm, RoundedQueries, rounded_answer
 from protocols.validation import check_integer, check_real
 
-__all__ = ["answer_disagreement", "bisection_agreement", "enough_samples"]
-
-
-def answer_disagreement(first: float, second: float, steps: int) -> float:
-    """Return the probability, over the public offset, that two means are answered differently."""
-    means = [check_real(name, mean, low=-1.0, high=1.0) for name, mean in (("first", first), ("second", second))]
-    return min(1.0, check_integer("steps", steps, low=1) * abs(means[0] - means[1]))
+__all__ = ["bisection_agreement", "enough_samples"]
 
 
 def enough_samples(algorithm: QueryAlgorithm, unstable: float) -> int:

@@ -40,7 +40,8 @@ Kind = Annotated[
     choice(
         "--sampling",
         known=_kinds,
-        help="poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset.",
+        help="poisson, fixed-size: batches without replacement, of a share --rate of the larger dataset, or "
+        "random-allocation: each record in one of --steps.",
     ),
 ]
 Neighbours = Annotated[
@@ -48,8 +49,14 @@ Neighbours = Annotated[
     choice(
         "--adjacency",
         known=lambda: tuple(Adjacency),
-        help="Which datasets are neighbours; with fixed-size no zero-out.",
+        help="Which datasets are neighbours; with fixed-size no zero-out, with random-allocation no replace-one.",
     ),
+]
+
+
+Passes = Annotated[
+    int,
+    integer("--passes", within="[1, inf)", help="How often all --steps are made, with --sampling random-allocation."),
 ]
 
 
@@ -60,6 +67,7 @@ def account_steps(
     ],
     rate: Rate = 1.0,
     steps: StepCount = 1,
+    passes: Passes = 1,
     law: Law = "gaussian",
     sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
@@ -77,10 +85,20 @@ def account_steps(
         raise ValueError("exactly one of --delta and --epsilon must be given.")
     check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
+    from dpverify.planning.steps.allocation import RandomAllocation
     from dpverify.planning.steps.sampling import Sampling
-    from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+    from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step, Steps
 
-    made = Steps([(NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps)], adjacency)
+    part: tuple[Step, int]
+    if Sampling(sampling) is Sampling.RANDOM_ALLOCATION:
+        if rate != 1.0:
+            raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is one over --steps.")
+        part = RandomAllocation(noise, steps, NoiseLaw(law)), passes
+    elif passes != 1:
+        raise ValueError(f"--passes={passes} must be 1 but for --sampling random-allocation; --steps counts all.")
+    else:
+        part = NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps
+    made = Steps([part], adjacency)
     print_meant(account_steps(made, delta=delta, epsilon=epsilon), meant, trade_off)
 
 

@@ -9,6 +9,7 @@ from dpverify.changes import Full
 from dpverify.guarantee import Adjacency, Number, PrivacyCurve, ThreatModel
 from dpverify.planning.answers import PROOF, answered, left_out, upper_bound, within_limits
 from dpverify.planning.result import AccountResult
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.events import is_event, steps_of_event
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
 from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
@@ -19,7 +20,16 @@ from protocols.validation import check_integer
 __all__ = ["StepsResult", "account_steps", "is_step", "steps_of"]
 
 _NAME = "noisy steps"
-_STEPS = (NoisyStep, IntegerStep, DiscreteLaplaceStep, OpaqueStep, BoundedRangeStep, ResponseStep, RenyiKnown)
+_STEPS = (
+    NoisyStep,
+    IntegerStep,
+    DiscreteLaplaceStep,
+    OpaqueStep,
+    BoundedRangeStep,
+    ResponseStep,
+    RenyiKnown,
+    RandomAllocation,
+)
 
 
 @dataclass(frozen=True)

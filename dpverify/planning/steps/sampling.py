@@ -27,6 +27,8 @@ class Sampling(StrEnum):
     """Each record with the same probability, independently of all others."""
     FIXED_SIZE = "fixed-size"
     """One of all sets of so many records, each as likely as any other: without replacement."""
+    RANDOM_ALLOCATION = "random-allocation"
+    """Each record in exactly one of so many steps, each as likely, independently of all others."""
 
 
 _ASSUMED = {
@@ -35,6 +37,8 @@ _ASSUMED = {
     Sampling.FIXED_SIZE: "batches of a fixed size are assumed: in every step one of all sets of so many records is "
     "drawn anew, each as likely as any other, which are {} of the records of the larger dataset; batches cut from a "
     "shuffled order are something else, and may cost more",
+    Sampling.RANDOM_ALLOCATION: "random allocation is assumed: in every pass each record is in exactly one of the "
+    "steps, {} of them, each as likely and whichever step the others are in, so that batches have different sizes",
 }
 
 
@@ -55,6 +59,11 @@ class SampledStep(Plain):
     def __post_init__(self) -> None:
         check_ranges(self)
         object.__setattr__(self, "sampling", check_choice("sampling", self.sampling, Sampling))
+        if self.sampling is Sampling.RANDOM_ALLOCATION:
+            raise ValueError(
+                "sampling='random-allocation' is of many steps together and must be accounted as RandomAllocation, "
+                "not step by step."
+            )
         if self.sampling is Sampling.FIXED_SIZE and self.rate == 1.0:
             raise ValueError(
                 "rate=1.0 must be below 1 for sampling='fixed-size': the smaller of two datasets has a batch, too."
@@ -151,5 +160,6 @@ def assumed(samples: Sequence[tuple[Sampling, float]]) -> tuple[str, ...]:
     for kind in Sampling:
         rates = sorted({rate for sampling, rate in samples if sampling is kind and rate < 1.0})
         if rates:
-            notes.append(_ASSUMED[kind].format(", ".join(f"{rate:g}" for rate in rates)))
+            shown = [f"{1.0 / rate:,.0f}" if kind is Sampling.RANDOM_ALLOCATION else f"{rate:g}" for rate in rates]
+            notes.append(_ASSUMED[kind].format(", ".join(shown)))
     return tuple(notes) or ("every record takes part in every step",)

@@ -20,6 +20,7 @@ from dpverify.privacy_loss.composing.bounds import (
     WorstCurve,
     total,
 )
+from dpverify.privacy_loss.composing.once import OneInstance
 from dpverify.privacy_loss.sampling.curve import SampledCurve
 from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.pairs import LinePair, SampledPair
@@ -37,6 +38,8 @@ _NO_LOWER = (
     "of some steps nothing but Renyi divergences are known, which prove no lower end: it is that of all others, and 0 "
     "without any"
 )
+_FINER = 8
+"""Cells of the list of one step, for one of a step among many."""
 _STEPS = 2**14
 """Into which continuous noise is divided where a record is replaced among a sample."""
 
@@ -215,6 +218,10 @@ class Steps(Plain):
         pairs = [step.pair(self.adjacency, tail) for step, _ in others]
         found = [step.attained(self.adjacency, tail) for step, _ in others]
         # Each choice of attained pairs, one for each kind of step, bounds what there is from below.
+        if counts == [1] and not known:  # no grid has to hold what many of them give
+            (pair,), (own,) = pairs, found
+            below = [each for attained in own or [pair] for each in attained.listed(_FINER)[1]]
+            return OneInstance([list(pair.listed(_FINER)[0])], below)
         choices = max((len(own) for own in found if own is not None), default=1)
         lower = [
             made([pair if own is None else own[at % len(own)] for pair, own in zip(pairs, found, strict=True)], counts)

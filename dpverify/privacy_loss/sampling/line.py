@@ -253,16 +253,17 @@ class NoiseLine:
         remove = replace(add, indices=indices, masses=masses * np.exp(ratios), relative_error=removed_error)
         return SampledGrids(remove, remove if self.opposite else add)
 
-    def listed(self, rate: float) -> tuple[Directions, Directions]:
+    def listed(self, rate: float, finer: int = 1) -> tuple[Directions, Directions]:
         """Return both directions as lists: one that dominates, and one that a function of the output attains.
 
         The cells are alike in the coordinate, whatever the rate: so fine that the excess is some millionths. Of the
         second each cell is one outcome: the split between its ends keeps its mass under both laws.
 
         - rate: q, in (0, 1].
+        - finer: how many times as many cells; the excess falls like the square.
         """
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
-        number = math.ceil((self.high - self.low) * max(_PER_UNIT, _PER_NAT * self.slope))
+        number = finer * math.ceil((self.high - self.low) * max(_PER_UNIT, _PER_NAT * self.slope))
         start = np.nextafter(self.low, -math.inf) if self.opposite else self.low
         places = self.low + (self.high - self.low) * (np.arange(1.0, number + 1.0) / number)
         places[-1] = max(places[-1], self.high)

@@ -34,8 +34,8 @@ class SampledPair(Protocol):
     def on_grid(self, step: float) -> SampledGrids:
         """Return both directions on the multiples of a step."""
 
-    def listed(self) -> tuple[Pairs, Pairs]:
-        """Return both directions as lists that dominate, and as lists that are attained."""
+    def listed(self, finer: int = 1) -> tuple[Pairs, Pairs]:
+        """Return both directions as lists: that dominate, and that are attained; of finer cells if asked for."""
 
 
 class LinePair:
@@ -58,9 +58,9 @@ class LinePair:
         """Return both directions on the multiples of a step."""
         return self._line.sampled(self._rate, step)
 
-    def listed(self) -> tuple[Pairs, Pairs]:
+    def listed(self, finer: int = 1) -> tuple[Pairs, Pairs]:
         """Return both directions as lists that dominate, and as lists that are attained."""
-        above, below = self._line.listed(self._rate)
+        above, below = self._line.listed(self._rate, finer)
         return (above[:1], below[:1]) if self.symmetric else (above, below)
 
 
@@ -86,7 +86,7 @@ class ListedPair:
         up = connect_the_dots(self._pair.up, step)
         return SampledGrids(up, up if self.symmetric else connect_the_dots(self._pair.down, step))
 
-    def listed(self) -> tuple[Pairs, Pairs]:
+    def listed(self, finer: int = 1) -> tuple[Pairs, Pairs]:
         """Return both directions as lists that dominate, and as lists that are attained: the same."""
         found = self._pair[:1] if self.symmetric else self._pair
         return found, found

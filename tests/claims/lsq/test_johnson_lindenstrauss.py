@@ -10,7 +10,6 @@ from scipy import stats
 from dpverify.claims.lsq.johnson_lindenstrauss import (
     bernstein,
     distortion_chance,
-    gaussian_distortion,
     squared_norm_variance,
 )
 from protocols.lsq import FastProjection
@@ -99,14 +98,10 @@ def test_tails_are_exponential_and_exact_at_the_ends() -> None:
         distortion_chance(projection, 0.0)
 
 
-@pytest.mark.parametrize("eta", [-1.0, -0.999, -0.5, -1e-3, 0.0, 1e-3, 0.7, 50.0])
-def test_gaussian_distortion_is_the_supremum_and_at_most_eta(eta: float) -> None:
+@pytest.mark.parametrize("eta", [-1.0, -0.5, -1e-3, 1e-3, 0.7, 50.0])
+def test_no_gaussian_kernel_changes_by_more_than_the_squared_distance(eta: float) -> None:
     a = np.geomspace(1e-9, 1e9, 200_001)
-    searched = float(np.abs(np.exp(-a * (1 + eta)) - np.exp(-a)).max())
-    assert searched * (1 - 1e-12) <= gaussian_distortion(eta) <= searched + 1e-6
-    assert gaussian_distortion(eta) <= abs(eta)
-    if 0 < abs(eta) < 0.01:
-        assert gaussian_distortion(eta) == pytest.approx(abs(eta) / math.e, rel=0.01)
+    assert np.abs(np.exp(-a * (1 + eta)) - np.exp(-a)).max() <= abs(eta) * (1 + 1e-12)
 
 
 def test_two_over_alpha_squared_dimensions_are_enough() -> None:

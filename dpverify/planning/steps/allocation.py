@@ -1,0 +1,107 @@
+"""Passes over the data in which each record is in exactly one step, chosen at random: random allocation."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from dpverify.guarantee import Adjacency, Interval
+from dpverify.planning.steps.sampling import Sampling
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep
+from dpverify.privacy_loss.losses.pairs import Directions
+from dpverify.privacy_loss.sampling.allocation import allocated
+from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.pairs import ListedPair
+from dpverify.shown import Plain
+from protocols.validation import check_choice, check_ranges
+
+__all__ = ["RandomAllocation"]
+
+_LEAST_TAIL = 1e-120
+"""Products of two masses of so little are still floats."""
+
+
+@dataclass(frozen=True)
+class RandomAllocation(Plain):
+    """A pass of many steps of which each record is in exactly one, chosen at random: balls and bins.
+
+    Each step adds noise to the sum of what its records add, each a vector of norm at most 1, and may depend on what
+    the steps before released. Accounted once it is one pass; `instances` passes choose anew.
+
+    Parameters
+    ----------
+    noise : float
+        The noise multiplier of a step: standard deviation (Gaussian) or scale (Laplace) over the largest norm.
+    steps : int
+        How many steps there are in a pass.
+    law : NoiseLaw or str
+        "gaussian", or "laplace" for sums of numbers.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For an argument out of range.
+
+    Notes
+    -----
+    A pass of t steps reveals no more of a record than t draws of the noise around 0, one of them, chosen at random,
+    around 1 instead: docs/sampling.md has the proof. For neighbours of which one has a record more (add-remove) or
+    nothing in its place (zero-out).
+
+    Examples
+    --------
+    >>> import dpverify
+    >>> epochs = dpverify.RandomAllocation(noise=2.0, steps=10)
+    >>> found = dpverify.account(epochs, instances=3, delta="1e-6")
+    >>> print(f"{found.epsilon.upper:.3f}")
+    1.077
+    """
+
+    noise: float = field(metadata={"within": "(0, 1e150]"})
+    steps: int = field(metadata={"within": "[1, 1000000]"})
+    law: NoiseLaw = NoiseLaw.GAUSSIAN
+
+    sampling = Sampling.RANDOM_ALLOCATION
+
+    def __post_init__(self) -> None:
+        check_ranges(self)
+        object.__setattr__(self, "law", check_choice("law", self.law, NoiseLaw))
+
+    @property
+    def rate(self) -> float:
+        """With which probability a record is in a step."""
+        return 1.0 / self.steps
+
+    def check(self, adjacency: Adjacency) -> None:
+        """Raise ValueError if no pair is proved to dominate a pass for an adjacency."""
+        if adjacency is Adjacency.REPLACE_ONE:
+            raise ValueError(
+                "adjacency='replace-one' is not covered for random allocation: no pair that dominates it is proved "
+                "here; add-remove and zero-out are."
+            )
+
+    def largest_loss(self, adjacency: Adjacency) -> Interval:
+        """Return the largest privacy loss of a pass: that of one step."""
+        return NoisyStep(self.noise, law=self.law).largest_loss(adjacency)
+
+    def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
+        """Return the pair that dominates a pass, of whose laws a tail may be left out."""
+        return ListedPair(_pairs(self, tail)[0])
+
+    def attained(self, adjacency: Adjacency, tail: float) -> Sequence[ListedPair]:
+        """Return a pair that is attained, by what takes ratios together."""
+        return [ListedPair(_pairs(self, tail)[1])]
+
+    def __str__(self) -> str:
+        return f"{self.law.value} noise of {self.noise:g}, {self.steps:,} steps with each record in one of them"
+
+
+@functools.lru_cache(maxsize=16)
+def _pairs(step: RandomAllocation, tail: float) -> tuple[Directions, Directions]:
+    tail = max(tail, _LEAST_TAIL)
+    if step.law is NoiseLaw.GAUSSIAN:
+        line = NoiseLine.gaussian(step.noise, tail / (4.0 * step.steps))
+    else:
+        line = NoiseLine.laplace(step.noise)
+    return allocated(line, step.steps, 0.5 * tail)

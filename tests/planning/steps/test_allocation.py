@@ -1,0 +1,79 @@
+"""Passes by random allocation: beside steps that are known, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+import dpverify
+import dpverify.cli
+from dpverify.guarantee import CapacityError
+from dpverify.planning.steps.step import Steps
+from tests.cli.words import Run, runner
+
+
+def test_a_pass_of_one_step_is_that_step() -> None:
+    found, step = (
+        dpverify.account(each, instances=3, delta="1e-6", relative_width=1e-4).epsilon
+        for each in (dpverify.RandomAllocation(2.0, 1), dpverify.NoisyStep(2.0))
+    )
+    assert found.lower <= step.upper <= found.upper * (1.0 + 1e-9)
+    assert found.width <= 1e-4 * found.upper
+
+
+def test_one_of_four_steps_costs_less_than_one_chosen_in_public_and_more_than_the_sum() -> None:
+    allocated, one, four = (
+        Steps([(step, 1)]).curve().epsilon(1e-5)
+        for step in (
+            dpverify.RandomAllocation(1.0, 4),
+            dpverify.NoisyStep(1.0),  # who sees the step in which the record is
+            dpverify.NoisyStep(2.0),  # who sees the sum of all steps, of four times the variance
+        )
+    )
+    assert four.upper < allocated.lower <= allocated.upper < one.lower
+    assert allocated.width <= 1e-4 * allocated.upper
+
+
+def test_passes_compose_with_other_steps_and_say_what_is_assumed() -> None:
+    passes = dpverify.RandomAllocation(1.0, 4, law="laplace")  # type: ignore[arg-type]
+    found = dpverify.account([(passes, 2), (dpverify.NoisyStep(3.0, 0.1), 5)], delta="1e-5", adjacency="zero-out")
+    alone = dpverify.account(passes, instances=2, delta="1e-5")
+    assert alone.epsilon.upper < found.epsilon.lower
+    assert found.notes[1].startswith("random allocation is assumed: in every pass each record is in exactly one of")
+    assert "steps, 4 of them" in found.notes[1]
+    assert passes.largest_loss(alone.guarantee.adjacency).upper == pytest.approx(1.0)
+    assert dpverify.account(passes, delta=0).epsilon.upper == pytest.approx(1.0)
+    assert str(passes) == "laplace noise of 1, 4 steps with each record in one of them"
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"adjacency='replace-one' is not covered for random allocation"):
+        dpverify.account(dpverify.RandomAllocation(1.0, 4), delta="1e-5", adjacency="replace-one")
+    with pytest.raises(ValueError, match=r"steps=0 must be an integer in \[1, 1e\+06\]"):
+        dpverify.RandomAllocation(1.0, 0)
+    with pytest.raises(ValueError, match=r"sampling='random-allocation' is of many steps together"):
+        dpverify.NoisyStep(1.0, 0.1, sampling="random-allocation")  # type: ignore[arg-type]
+    with pytest.raises(CapacityError, match="one step has losses of"):
+        dpverify.account(dpverify.RandomAllocation(0.05, 4), delta="1e-5")
+
+
+def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    run: Run = runner(capsys)
+    words = "account steps --noise 2 --steps 3 --passes 2 --sampling random-allocation --delta 1e-5"
+    made = dpverify.account(dpverify.RandomAllocation(2.0, 3), instances=2, delta="1e-5")
+    assert run(*words.split(), "--json") == made.to_dict()
+    wrongs = {
+        f"{words} --rate .1": "--rate=0.1 must be left out",
+        "account steps --noise 1 --passes 2 --delta 1e-5": "--passes=2 must be 1",
+    }
+    for wrong, said in wrongs.items():
+        assert dpverify.cli.main(wrong.split()) == 2
+        assert capsys.readouterr().err.startswith(said)
+
+
+def test_more_steps_reveal_less() -> None:
+    found = [Steps([(dpverify.RandomAllocation(1.0, steps), 1)]).curve().epsilon(1e-6) for steps in (1, 2, 3, 7, 8)]
+    assert all(after.upper < before.lower for before, after in itertools.pairwise(found))
+    assert math.isfinite(found[0].upper)
