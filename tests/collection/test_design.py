@@ -77,6 +77,7 @@ def test_neither_weight_nor_users_make_the_noise_of_one_query_larger(users: int,
         ([Query("a", levels=3), Query("b", buckets=4, weight=3)], 60, [(("1", "1e-3"), 1), (("1.5", "1e-2"), 4)], 41),
         ([Query("a", bits=1, bitsum="poisson")], 900, [(("0.3", "1e-9"), 1), (("0.4", "1e-9"), 12)], None),
         ([Query("a", bits=2), Query("b", buckets=7, bitsum="poisson")], 3_000, [(("4", "1e-5"), 2)], "0.5"),
+        ([Query("a", vector=4), Query("b", bits=2)], 2_000, [(("1", "1e-5"), 1), (("1.2", "1e-5"), 2)], "0.9"),
     ],
 )
 def test_every_budget_is_kept(queries: list[Query], users: int, budgets: object, honest: object) -> None:

@@ -65,6 +65,9 @@ def expected(query: dict[str, Any], fields: np.ndarray) -> Counter[tuple[int, ..
         return +Counter({(1,): int(up), (0,): int(down)}) if "flood" in query["tables"] else Counter({(): int(up)})
     if kind == "buckets":
         return Counter({(bucket,): int(count) for bucket, count in enumerate(fields.sum(axis=0))})
+    if kind == "unary":
+        counts = fields.sum(axis=0).reshape(-1, 2)
+        return +Counter({(at, side): int(counts[at, side]) for at in range(len(counts)) for side in (0, 1)})
     begins = np.concatenate([[0], np.cumsum(query["blocks"])]).tolist()
     pairs = [(begins[block] + row[2 * block], row[2 * block + 1]) for row in fields for block in range(len(begins) - 1)]
     return Counter((int(coordinate), int(level)) for coordinate, level in pairs)

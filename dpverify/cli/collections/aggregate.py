@@ -40,7 +40,8 @@ def aggregate(
     candidates: Annotated[
         Path | None,
         typer.Option(
-            "--candidates", help="A file with a string in each line, to be named beside the cells of strings."
+            "--candidates",
+            help="A file with a string in each line: named beside their cells, or all that RAPPOR tells.",
         ),
     ] = None,
     at: Annotated[

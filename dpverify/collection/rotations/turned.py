@@ -85,7 +85,7 @@ class Turned:
     @property
     def most(self) -> int:
         """The largest integer that a coordinate is rounded to."""
-        longest = math.isqrt(self.protocol.dimension * _LONGEST**2)
+        longest = math.isqrt(self.dimension * _LONGEST**2)  # a coordinate of Y is at most the sum of all |X|
         return -(-min(self.limit, longest) * self.factor // (1 << _TURNED))
 
     @property

@@ -72,6 +72,26 @@ def test_whatever_candidates_users_hold_each_end_misses_as_rarely_as_it_says(mec
     assert worst > 0.01
 
 
+def test_a_number_is_refuted_only_where_it_is_for_whatever_others_hold() -> None:
+    """Every number of holders, tilt and other candidate, by the inequality itself."""
+    mechanism, texts, users, log = Rappor(6, 2, cohorts=3, f=0.2, p=0.1, q=0.9), ["a", "b", "c", "d"], 40, 3.0
+    known = _Candidates(mechanism, texts)
+    for at in range(4):
+        told, tilts = known.ends(at, users, log), known.tilts(known.weights[at], users, log)
+        logs = known.logs(known.weights[at], np.concatenate([tilts, -tilts]))
+        for value in np.linspace(-15.0, 55.0, 29):
+            kept = [
+                true
+                for true in range(users + 1)
+                if all(
+                    max(true * row[at] + (users - true) * row[w] for w in range(4) if w != at) - s * value >= -log
+                    for s, row in zip([*tilts, *-tilts], logs, strict=True)
+                )
+            ]
+            low, high = told(float(value))
+            assert kept == list(range(low, high + 1))
+
+
 def test_it_is_as_wide_as_the_tails_of_many_reports_and_tells_the_decoder_s_number() -> None:
     mechanism, rng = Rappor(64, 2, cohorts=16, f=0.5, p=0.4, q=0.75), np.random.default_rng(1)
     values = {f"word {i}": 30_000 // (i + 1) for i in range(12)}
