@@ -82,6 +82,14 @@ def checks(module: Any) -> Iterator[bool]:
         for at in (*points, (1, 1), (1, 3), (2, 1), (a + c, b + g)):
             for turn in (1, -1):
                 yield profile((x[::turn] for x in found), at) >= profile((x[::turn] for x in points), at)
+    # Noise or a flood of a shape below 1 has other corners, and is listed whole; so much work is counted.
+    module.MOST_EACH, grid.in_cells = 1, lambda own, flood: [[(grid.one, 0)]]
+    for shape, flood_shape in ((Fraction(1, 2), 2), (2, Fraction(1, 2)), (2, 2)):
+        own = Fraction(shape), Fraction(3, 5), Fraction(flood_shape), Fraction(7, 10)
+        yield ([*grid.two_counts(1, 1, *own)] == [[(grid.one, 0)]]) is (shape == flood_shape)
+    del grid.in_cells
+    before = grid.left
+    yield len(list(grid.in_cells([grid.one >> 9] * 500, [grid.one]))) > 9 and before - grid.left > 500 * 9 * 9
 
 
 MUTANTS: list[tuple[str, str]] = [
@@ -104,6 +112,10 @@ MUTANTS: list[tuple[str, str]] = [
     ("low[x + 3], low[y + 3]", "low[x + 3][1:], low[y + 3][1:]"),
     ("starts.union([0, len(law) + 1]", "starts.union([1, len(law) + 1]"),
     ("starts.union([0, len(law) + 1]", "starts.union([0, len(law) - 1]"),
+    ("concave and len(own) > MOST_EACH", "len(own) > MOST_EACH"),
+    ("for x in (own, flood) for", "for x in (own,) for"),
+    ("for x in (own, flood) for", "for x in (flood,) for"),
+    ("self.work(size * len(rows) * len(columns) * slot // 256)", "pass"),
     ("slot, less = len(own), 3 * self.bits + 64", "slot, less = len(own), self.bits + 64"),
 ]
 
@@ -187,14 +199,3 @@ def test_no_certificate_in_cells_is_below_the_lower_end(monkeypatch: pytest.Monk
     for one in settings:
         assert one.certified is not None
         assert one.lower <= one.certified <= 1.2 * one.upper, one.setting
-
-
-def test_what_is_not_log_concave_is_listed_whole() -> None:
-    """Noise of a shape below 1 has other corners."""
-    module = module_of(SOURCE)
-    module.MOST_EACH = 1
-    grid = module.Checker(64, 8, 40, (-900, 900))
-    grid.in_cells = lambda own, flood: [[(grid.one, 0)]]
-    for shape, flood_shape, cells in (("0.5", "2", 0), ("2", "0.5", 0), ("2", "2", 1)):
-        own = Fraction(shape), Fraction("0.6"), Fraction(flood_shape), Fraction("0.7")
-        assert ([*grid.two_counts(1, 1, *own)] == [[(grid.one, 0)]]) is bool(cells)
