@@ -55,7 +55,7 @@ class RandomAllocation(Plain):
     >>> epochs = dpverify.RandomAllocation(noise=2.0, steps=10)
     >>> found = dpverify.account(epochs, instances=3, delta="1e-6")
     >>> print(f"{found.epsilon.upper:.3f}")
-    1.077
+    1.273
     """
 
     noise: float = field(metadata={"within": "(0, 1e150]"})
