@@ -19,6 +19,7 @@ def text_of(result: demo.DemoResult) -> str:
     return console.file.getvalue()  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_every_classifier_runs_and_is_reported(small_demo: demo.DemoResult) -> None:
     names = ["no privacy", "rr, published", "rr, exact", "3nb, published", "3nb, exact"]
     assert [row.name for row in small_demo.rows] == names

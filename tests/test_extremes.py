@@ -43,6 +43,7 @@ def work(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return cells
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("protocol", "instances", "delta", "transforms"),
     [

@@ -22,6 +22,7 @@ def test_the_settings_are_those_of_the_site() -> None:
         assert said in text
 
 
+@pytest.mark.long
 def test_heavy_hitters_are_found_without_a_server(tmp_path: Path) -> None:
     config, build = pytest.importorskip("mkdocs.config"), pytest.importorskip("mkdocs.commands.build")
     pytest.importorskip("material")

@@ -56,6 +56,7 @@ def outcomes(text: str) -> dict[str, str]:
     return dict(re.findall(r"::(test_\w+)\S* ?.*? (PASSED|FAILED|SKIPPED|ERROR)", text))
 
 
+@pytest.mark.long
 def test_marks_claim_and_a_failure_is_a_screen_that_says_how_to_repeat_it(pytester: pytest.Pytester) -> None:
     path = pytester.makepyfile(test_promises=SUITE)
     done = pytester.runpytest_subprocess(*PLUGIN, "-v", "-Werror", "--dp-seed=7", "--junitxml=audits.xml")
@@ -91,6 +92,7 @@ def test_marks_claim_and_a_failure_is_a_screen_that_says_how_to_repeat_it(pytest
     again.stdout.fnmatch_lines([f"E * {first[0]}"])
 
 
+@pytest.mark.long
 def test_fewer_trials_skip_what_they_cannot_decide_and_still_find_faults(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(test_promises=SUITE)
     done = pytester.runpytest_subprocess(*PLUGIN, "-v", "-rs", "--dp-trials=400", "-k", "undecided or other")

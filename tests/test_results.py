@@ -190,6 +190,7 @@ def every_result() -> set[type]:
     return {kind for kind in below(Shown) if kind.__module__.startswith("dpverify.")} - {Shown, Drawn}
 
 
+@pytest.mark.long
 def test_no_result_is_left_out() -> None:
     assert {kind.__name__ for kind in every_result()} == {type(sample(name)).__name__ for name in SAMPLES}
 
@@ -204,6 +205,7 @@ def test_what_public_functions_return_is_a_result_or_a_value() -> None:
     assert left == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", SAMPLES)
 def test_a_result_shows_itself_in_all_ways(name: str) -> None:
     found = sample(name)

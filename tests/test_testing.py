@@ -86,6 +86,7 @@ def properties(case: Any) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.long
 def test_a_suite_tells_good_from_bad_and_its_junit_file_says_why(tmp_path: Path) -> None:
     done, cases = suite(tmp_path, SUITE)
     assert done.returncode == 1, done.stdout + done.stderr
@@ -106,6 +107,7 @@ def test_a_suite_tells_good_from_bad_and_its_junit_file_says_why(tmp_path: Path)
     assert "dpverify/testing.py" not in done.stdout
 
 
+@pytest.mark.long
 def test_the_recipe_of_the_page_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "audits_in_ci.md").read_text(encoding="utf-8")
     code, marked, how = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)

@@ -181,6 +181,7 @@ def test_the_power_of_a_loss_is_against_one_that_varies_less(monkeypatch: pytest
     assert trials == 4000
 
 
+@pytest.mark.long
 def test_a_loss_that_is_nearly_always_the_same_is_decided_by_how_often_another_comes() -> None:
     # No number of trials that one would ask for tells its standard deviation to a tenth.
     report = audit_protocol(ExponentialSelection(users=7, candidates=3, epsilon=2.2), (2.2, 0), trials=20_000)
@@ -228,6 +229,7 @@ def _rounded_anyhow(vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray
     return _summed(vectors, rng) * (1.0 + 2.0**-52 * rng.integers(-3, 4, 2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [None, (3, "1e-2")])
 @pytest.mark.parametrize("run", [_summed, _told_by_digits, _rounded_anyhow])
 def test_the_lowest_digits_of_an_estimate_are_held_against_the_claim(run: Any, claim: Any) -> None:

@@ -200,6 +200,7 @@ def test_as_many_guesses_are_taken_as_have_power_and_these_are_the_surest() -> N
         assert power[0] >= 0.999 > power[1]
 
 
+@pytest.mark.long
 def test_the_lower_end_never_contradicts_the_verdict() -> None:
     for claims in ([(1.0, 0.0)], [(0.7, 1e-5)], [(0.7, 1e-5), (0.3, 1e-2)]):
         verdicts = set()

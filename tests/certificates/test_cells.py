@@ -173,6 +173,7 @@ def listed_in_cells(monkeypatch: pytest.MonkeyPatch, draw: random.Random) -> Non
     monkeypatch.setattr(checker, "COLUMNS", draw.choice([1, 4, 16]))
 
 
+@pytest.mark.long
 def test_no_false_claim_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     draw, cells, met = random.Random(1), checker.Checker.in_cells, []
     monkeypatch.setattr(checker.Checker, "in_cells", lambda *given: met.append(1) or cells(*given))
@@ -182,6 +183,7 @@ def test_no_false_claim_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(met) > 150  # the others' lists, of so few digits, are not log-concave
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["3nb", "3nb, in part", "pure"])
 def test_true_claims_are_accepted_in_cells(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in ("MOST_EACH", "ROWS", "COLUMNS"):
@@ -191,6 +193,7 @@ def test_true_claims_are_accepted_in_cells(name: str, monkeypatch: pytest.Monkey
     assert not brute.accepted(brute.given(name, 1, 0.7, 0.9995 * worst, []))
 
 
+@pytest.mark.long
 def test_no_certificate_in_cells_is_below_the_lower_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.planning.certificate._NODES", 512)
     monkeypatch.setattr(checker, "MOST_EACH", 8)

@@ -19,6 +19,7 @@ from tests.certificates import contour_hunt as hunt
 from tests.certificates.contour_bounds import CHECKS, POISSON, RESPONSE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_every_charge_is_there(check: Any) -> None:
     check()
@@ -72,6 +73,7 @@ def test_malformed_files_are_no_certificates(tmp_path: Path) -> None:
         assert checker.main(file) == 2
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "change",
     [
@@ -86,6 +88,7 @@ def test_too_much_work_or_memory_is_refused(change: dict[str, Any]) -> None:
         checker.checked(POISSON | change)
 
 
+@pytest.mark.long
 def test_the_demonstrations_certificate_is_of_its_plan_and_shows_no_more_than_it_claims() -> None:
     features = _Features.of("exact", 64, 256)
     row = _Planner("rr", "exact", features).row(1347 // 10)

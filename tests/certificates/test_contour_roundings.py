@@ -94,6 +94,7 @@ def broken(module: Any) -> bool:
     return False
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("text", "mutated"), MUTANTS, ids=[mutated[:50] for _, mutated in MUTANTS])
 def test_every_charge_is_needed(text: str, mutated: str) -> None:
     assert SOURCE.count(text) == 1

@@ -186,6 +186,7 @@ def test_discrete_laplace(p, epsilon, direction):
         agrees(DiscreteLaplacePair(p), epsilon, direction, truth)
 
 
+@pytest.mark.long
 @BOTH
 @EPSILONS
 @pytest.mark.parametrize("sigma", ["0.5", "3"])

@@ -42,6 +42,7 @@ from tests.claims.kde.test_privacy import worst_delta
 from tests.claims.vector_sum.test_privacy import TINY, worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("tail", [1e-3, 0.03])
 @pytest.mark.parametrize("participants", [6, 4])
 @pytest.mark.parametrize(
@@ -171,6 +172,7 @@ def test_density_estimation_covers_every_dataset_with_wide_cells(
             assert exact <= curve.delta(epsilon).upper * (1 + 1e-9)
 
 
+@pytest.mark.long
 def test_a_coarse_account_of_density_estimation_claims_no_more_than_a_fine_one() -> None:
     bitsum, family = RandomizedResponse(30, 0.2), LaplacianBinning(2, buckets=2, signed=False)
     coarse, fine = (account_kde(bitsum, family, 4, delta=1e-3, relative_width=width).epsilon for width in (0.3, 1e-4))

@@ -37,12 +37,14 @@ def test_fewer_honest_users_are_a_smaller_crowd() -> None:
     assert half.epsilon == alone.epsilon
 
 
+@pytest.mark.long
 def test_rounds_are_instances() -> None:
     one, four = (account(THREE, delta=1e-6, instances=instances).epsilon for instances in (1, 4))
     assert one.upper < four.upper < 4.0 * one.upper
     assert account(THREE, delta=0, instances=4).epsilon.upper == pytest.approx(4.0)
 
 
+@pytest.mark.long
 def test_it_composes_with_other_days() -> None:
     fewer = replace(THREE, users=500)
     twice = account(THREE, delta=1e-6, instances=2).epsilon

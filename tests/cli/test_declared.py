@@ -133,6 +133,7 @@ def test_a_mechanism_is_accounted_and_audited(shell: Shell) -> None:
     assert next(r["check"] for r in refuted["results"] if r["verdict"] == "violates") == "privacy of the parameters"
 
 
+@pytest.mark.long
 def test_a_kernel_is_accounted_and_audited(site: Path) -> None:
     code = """
 import numpy as np
@@ -161,6 +162,7 @@ print(claims_named("Own-Identity").protocol is OwnIdentity)
     assert done.stdout.split()[2] == "True"
 
 
+@pytest.mark.long
 def test_what_cannot_be_right_is_refused(site: Path) -> None:
     """Laws that contradict each other, and names of what is not there, were false violations, or faults."""
     code = """
@@ -290,6 +292,7 @@ def test_means_are_accounted(words: list[str], shown: str, capsys: pytest.Captur
     assert capsys.readouterr().out.startswith(shown)
 
 
+@pytest.mark.long
 def test_estimates_of_means_are_audited(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["central-laplace-mean", "--users", "9", "--central-laplace-mean-epsilon", "1", "--trials", "100"]
     assert cli.main(["audit", *words]) == 3

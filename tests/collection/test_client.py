@@ -44,6 +44,7 @@ def audited(simulated: Simulated, promised: Any = None) -> Any:
     return dpverify.audit_protocol(protocol, implementation=implementation, trials=TRIALS, seed=3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "protocol",
     [
@@ -62,6 +63,7 @@ def test_clients_of_bits_pass_the_audit_of_their_protocol(protocol: Any) -> None
     assert report.verdict.value == "consistent", report.statement
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [Histogram, Selection])
 def test_clients_of_buckets_pass_the_audit_of_their_protocol(kind: Any) -> None:
     protocol = kind(Poisson(2, 12.0, estimate="under"), 3)
@@ -69,12 +71,14 @@ def test_clients_of_buckets_pass_the_audit_of_their_protocol(kind: Any) -> None:
     assert report.verdict.value == "consistent", report.statement
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("dimension", "sampled", "levels"), [(2, 1, 1), (3, 2, 1), (1, 1, 2)])
 def test_clients_of_vectors_pass_the_audit_of_their_protocol(dimension: int, sampled: int, levels: int) -> None:
     report = audited(Simulated(VectorSum(2, dimension, levels, 0.5, stratified=dimension == 3, sampled=sampled)))
     assert report.verdict.value == "consistent", report.statement
 
 
+@pytest.mark.long
 def test_clients_of_labels_pass_the_audit_of_their_protocol() -> None:
     simulated = Simulated(LabelRandomizedResponse(4, 1.0))
 
@@ -85,6 +89,7 @@ def test_clients_of_labels_pass_the_audit_of_their_protocol() -> None:
     assert found.verdict.value == "consistent", found.statement
 
 
+@pytest.mark.long
 def test_clients_of_strings_pass_the_audit_of_rappor() -> None:
     plan = manifest([("q", RAPPOR)], delta=0)
     collector = Simulated(RAPPOR, delta="0").collector

@@ -25,6 +25,7 @@ def largest(found: Design) -> float:
     return max(float(row.query.weight) * row.relative_error for row in found.queries)
 
 
+@pytest.mark.long
 def test_a_year_of_features_ratings_and_words() -> None:
     found = design(JOB, YEAR, users=200_000, honest="0.9")
     day, year = found.limits
@@ -71,6 +72,7 @@ def test_neither_weight_nor_users_make_the_noise_of_one_query_larger(users: int,
     assert found.queries[0].rmse == pytest.approx(plain.queries[0].rmse, rel=2e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("queries", "users", "budgets", "honest"),
     [
@@ -99,6 +101,7 @@ def test_the_budget_that_binds_is_nearly_spent() -> None:
         assert 1.0 - 2e-3 < limit.guarantee.epsilon / limit.budget.epsilon <= 1.0
 
 
+@pytest.mark.long
 def test_a_manifest_keeps_every_budget_with_clients_charged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
     asked = [Query("a", bits=2), Query("b", buckets=7, bitsum="poisson"), Query("c", levels=3)]

@@ -40,6 +40,7 @@ classes = 2
 """
 
 
+@pytest.mark.long
 def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     (tmp_path / "collection.toml").write_text(TEXT)
     queries = [Query("features", bits=4), Query("rating", levels=5, weight=2)]

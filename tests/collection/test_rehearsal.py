@@ -43,6 +43,7 @@ def digest(folder: Path) -> str:
     return whole.hexdigest()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("count", "ones"), [(6, 3), (7, 1), (70, 69)])
 def test_every_order_of_bits_is_as_likely(count: int, ones: int) -> None:
     rng, seen = np.random.default_rng(1), dict[bytes, int]()
@@ -85,6 +86,7 @@ def test_sums_have_the_mean_and_the_spread_of_what_users_send(name: str) -> None
         assert abs(((column - mean) ** 2).mean() - variance) <= 5.5 * math.sqrt(fourth / runs)
 
 
+@pytest.mark.long
 def test_a_rehearsal_that_is_cut_off_ends_in_the_same_bytes(tmp_path: Path) -> None:
     whole = rehearse(plan(), tmp_path / "whole", days=2, offline=0.1, cheats=0.01)
 
@@ -108,6 +110,7 @@ def test_a_rehearsal_that_is_cut_off_ends_in_the_same_bytes(tmp_path: Path) -> N
     assert other.queries != whole.queries
 
 
+@pytest.mark.long
 def test_intervals_have_the_truth_and_cheats_move_it(tmp_path: Path) -> None:
     fair = rehearse(plan(), tmp_path / "fair", days=25, confidence=0.9)
     for row in fair.queries:
@@ -147,6 +150,7 @@ def test_densities_are_rehearsed_and_found_where_users_are(name: str, tmp_path: 
     assert abs(estimates[1, 0]) < 0.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -73,6 +73,7 @@ def expected(query: dict[str, Any], fields: np.ndarray) -> Counter[tuple[int, ..
     return Counter((int(coordinate), int(level)) for coordinate, level in pairs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_what_is_released_are_the_messages_of_all_uploads(name: str, tmp_path: Path) -> None:
     plan, rng = made(name), random.Random(name)

@@ -77,6 +77,7 @@ def mutated(upload: bytes, others: list[bytes], rng: random.Random) -> bytes:
     return bytes(data)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_nothing_is_let_in_that_no_client_can_send(name: str) -> None:
     rng = random.Random(name)

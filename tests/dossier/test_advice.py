@@ -46,6 +46,7 @@ def test_a_protocol_that_half_of_the_users_break_is_not_recommended_beside_one_t
     assert own <= float(reason.split(f"the epsilon of {row.bitsum} is at most ")[1].rstrip(".")) <= 1.01 * own
 
 
+@pytest.mark.long
 def test_what_keeps_far_more_of_the_guarantee_is_named() -> None:
     plans = plan_bitsums(("0.1", "1e-9"), users=1000, instances=8, bitsums=["3nb", "rr"], methods=["exact"])
     row, reason = recommended(plans)

@@ -12,6 +12,7 @@ from tests.dossier.small import HOSTILE, small, small_page
 from tests.refusals import refused
 
 
+@pytest.mark.long
 def test_it_is_plain_values() -> None:
     values = json.loads(json.dumps(small().to_dict(), allow_nan=False))
     assert values["title"] == HOSTILE
@@ -45,6 +46,7 @@ def test_it_is_text_a_frame_and_a_data_frame() -> None:
     assert len(small().to_dataframe()) == len(small().plans.rows)
 
 
+@pytest.mark.long
 def test_it_is_saved_whole(tmp_path: Path) -> None:
     path = small().save(tmp_path / "report.html")
     assert path.read_text(encoding="utf-8") == small_page()

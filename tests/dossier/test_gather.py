@@ -32,6 +32,7 @@ def test_everything_is_there() -> None:
     assert found.audit.report == audit()
 
 
+@pytest.mark.long
 def test_joint_changes_stand_beside_full_ones() -> None:
     found = small("0.5")
     assert found.joint is not None
@@ -113,6 +114,7 @@ def test_our_own_audit_decides_however_many_users_share_the_noise() -> None:
     assert "decide" not in found.about
 
 
+@pytest.mark.long
 def test_an_audit_that_cannot_decide_says_why() -> None:
     found = _own_audit(plan("rr", ("3", "1e-6"), users=10**6, instances=1), 100, 0)
     assert isinstance(found, Evidence)
@@ -164,6 +166,7 @@ def noisy(mean: float) -> PlanRow:
     return replace(row, protocol=Poisson(20, mean))
 
 
+@pytest.mark.long
 def test_runs_of_many_messages_are_fewer_or_none() -> None:
     few = _own_audit(noisy(5_000.0), 4_000, 0)
     assert isinstance(few, Evidence)

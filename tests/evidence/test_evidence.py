@@ -28,6 +28,7 @@ def test_a_condition_that_is_false_contradicts() -> None:
         require(False, "It is not so.")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(QUICK))
 def test_quick_checks_agree_with_the_theorems(name: str) -> None:
     assert rerun(name)[1] == ""

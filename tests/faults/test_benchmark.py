@@ -7,6 +7,7 @@ import pytest
 from benchmarks.audit_faults import main
 
 
+@pytest.mark.long
 def test_the_benchmark_goes_on_where_it_stopped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = tmp_path / "store.jsonl"
     for command in (["faults", "--only", "laplace-tail"], ["correct", "--audits", "3", "--draws", "200"], ["slack"]):

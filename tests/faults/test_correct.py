@@ -19,6 +19,7 @@ CORRECT: tuple[BitsumProtocol, ...] = (
 )
 
 
+@pytest.mark.long
 def test_correct_implementations_pass() -> None:
     subjects = [
         *(
@@ -35,6 +36,7 @@ def test_correct_implementations_pass() -> None:
     assert alarms <= stats.binom.ppf(1 - 1e-6, audits, LEVEL)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", CORRECT, ids=lambda protocol: type(protocol).__name__)
 def test_correct_messages_pass(protocol: BitsumProtocol) -> None:
     # A false alarm in three audits at level 0.01: probability 1e-6.

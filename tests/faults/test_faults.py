@@ -6,6 +6,7 @@ from tests.faults import BOXES, FAULTS, Fault
 from tests.faults.caught import MORE, SMALL, audited, is_caught
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fault", audited(bitsums=False), ids=lambda fault: fault.name)
 def test_the_fault_is_caught_by_the_check_that_should(fault: Fault) -> None:
     assert is_caught(fault)

@@ -13,6 +13,7 @@ TOO_RARE = {"nb-queue-of-40", "poisson-table-to-36", "laplace-tail-at-25", "lapl
 PARITY = "poisson-parity-of-run"
 
 
+@pytest.mark.long
 def test_the_law_of_one_run_shows_all_faults_but_those_listed() -> None:
     hidden = {
         fault.name

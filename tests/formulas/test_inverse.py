@@ -18,6 +18,7 @@ def only(text: str) -> Formula:
     return found
 
 
+@pytest.mark.long
 @given(st.fractions(Fraction(1, 1000), Fraction(999, 1000)))
 def test_the_noise_parameter_is_inverted_as_a_logarithm(p: Fraction) -> None:
     found = solved(only("three-nb.noise-p"), "epsilon0", p, {}, digits=60)

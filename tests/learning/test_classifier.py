@@ -41,6 +41,7 @@ def test_scikit_learn_conventions(kernel: str) -> None:
     assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}
 
 
+@pytest.mark.long
 def test_scikit_learn_conventions_with_privacy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planner, "_KEPT", 1)  # few plans
     checks = check_estimator(PrivateDensityClassifier(kernel="gaussian", bits=32), on_skip=None)

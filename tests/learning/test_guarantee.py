@@ -93,6 +93,7 @@ def below_exp(epsilon: float) -> Fraction:
     return Fraction(math.exp(epsilon)) * (1 - Fraction(1, 2**50))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "delta", "label_epsilon"), [(1.0, "1e-6", 10.0), (0.2, "0.05", 1.0), (0.05, "0.2", 3.0)]
 )
@@ -149,6 +150,7 @@ def test_classes_of_sizes_that_did_not_occur_count() -> None:
         dpverify.account(made, delta="1e-6", honest=16)
 
 
+@pytest.mark.long
 def test_the_account_of_a_fitted_density_takes_a_share_of_honest_users() -> None:
     points = np.random.default_rng(0).uniform(size=(400, 2))
     made = PrivateDensity(epsilon=3, delta="1e-6", random_state=0).fit(points)

@@ -9,6 +9,7 @@ from dpverify.learning.nearest_mean import squared_norms
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [1.0, float("inf")])
 def test_the_estimate_is_unbiased(epsilon: float) -> None:
     rng = np.random.default_rng(0)

@@ -10,6 +10,7 @@ from tests.refusals import refused
 BUDGET = Budget("2", "1e-4")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", ["rr", "poisson", "pure"])
 def test_a_plan_for_fewer_users_holds_for_more(bitsum: str) -> None:
     planner = Planner(bitsum, BUDGET, 2, 1.5)

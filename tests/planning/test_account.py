@@ -122,6 +122,7 @@ def test_a_plan_at_a_small_delta_is_no_worse_than_at_none() -> None:
     assert max(row.guarantee.epsilon for row in rows) <= 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=lambda protocol: type(protocol).__name__)
 def test_a_joint_change_costs_less_than_a_full_one_and_no_less_than_what_it_holds(protocol: BitsumProtocol) -> None:
     joint = account(protocol, instances=6, squared_change=2, delta=1e-4)
@@ -169,6 +170,7 @@ def test_what_no_joint_law_is_known_of_is_refused_in_one_sentence() -> None:
         account(RandomizedResponse(9, 0.2), instances=0, squared_change=1, delta=1e-4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("users", "p", "instances"), [(4, 0.2, 1), (9, 0.1, 1), (4, 0.2, 2), (6, 0.3, 3)])
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])
 def test_a_joint_change_that_may_be_full_in_all_bits_costs_a_full_change(

@@ -47,6 +47,7 @@ def _few_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.planning.certificate._NODES", 3_072)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("protocol", "instances", "delta", "honest"), CASES, ids=lambda case: type(case).__name__)
 def test_the_checker_accepts_what_the_engine_accounts(
     protocol: Any, instances: int, delta: float, honest: float | None

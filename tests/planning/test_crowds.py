@@ -161,6 +161,7 @@ def test_too_few_are_infinitely_exposed_before_any_law_is_listed() -> None:
         assert account(protocol, delta=1e-6, honest=3).epsilon.lower == math.inf
 
 
+@pytest.mark.long
 def test_any_share_of_wide_geometric_noise_has_an_account() -> None:
     published = ThreeNB(30_000, p=0.98762, flood_shape=68.574, flood_p=0.99988)
     found = [

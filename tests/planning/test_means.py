@@ -25,6 +25,7 @@ def many() -> MeanPlans:
     return plan_means(("2", "1e-5"), users=400, instances=20)
 
 
+@pytest.mark.long
 def test_every_estimator_meets_the_budget_and_spends_it(single: MeanPlans, many: MeanPlans) -> None:
     for found in (single, many):
         assert [row.mechanism for row in found.plans] == NAMES

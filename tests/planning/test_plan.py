@@ -165,6 +165,7 @@ def test_no_reason_names_an_inner_law() -> None:
         account(NegativeBinomial(1, 1e12, 0.5), instances=2, delta="1e-3")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", ["rr", "poisson", "central-gaussian", "central-discrete-laplace"])
 def test_a_joint_change_takes_less_noise_and_meets_the_budget(bitsum: str) -> None:
     asked = {"users": 1000, "instances": 256}
@@ -205,6 +206,7 @@ def test_a_joint_change_at_a_tiny_delta_costs_no_more_than_at_none() -> None:
     assert 0.019 <= found.upper <= 0.02
 
 
+@pytest.mark.long
 def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
     rng = np.random.default_rng(23)
     drawn = [

@@ -37,6 +37,7 @@ def test_a_search_that_misses_is_not_believed(monkeypatch: pytest.MonkeyPatch) -
     assert len(asked) == 8
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("square", [6.0, 40.5])
 def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float] = []
@@ -57,6 +58,7 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
     assert BITSUM_CLAIMS["rr"].guaranteed_epsilon(less, target) > 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("bitsum", "delta", "most", "rmse"), [("rr", "1e-10", 6, 5.91608), ("3nb", "1e-6", 18, 1.83390)]
 )
@@ -82,6 +84,7 @@ def test_small_joint_changes_are_searched_with_guesses_and_proved(
     assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("bitsum", "epsilon", "delta", "square", "rmse", "most"),
     [

@@ -225,6 +225,7 @@ def constants() -> Iterator[Any]:
                     yield pytest.param(folder, module, key, id=f"{name}.{key}")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("folder", "module", "name"), list(constants()))
 def test_constants_cost_time_or_width_and_never_truth(
     folder: ModuleType, module: ModuleType, name: str, monkeypatch: pytest.MonkeyPatch

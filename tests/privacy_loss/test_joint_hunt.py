@@ -8,6 +8,7 @@ from dpverify.privacy_loss.joint.joint_change import JointChange
 from tests.privacy_loss import joint_hunt
 
 
+@pytest.mark.long
 def test_no_bound_is_violated() -> None:
     found = list(joint_hunt.hunt(4, 3))
     assert len(found) == 4 * joint_hunt.CHANGES

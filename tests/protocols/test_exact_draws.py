@@ -64,6 +64,7 @@ def test_exponentials(exponent: Fraction) -> None:
     assert_law(draws(lambda entropy: bernoulli_logistic(exponent, entropy)), coin(1.0 / (1.0 + math.exp(exponent))))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("decay", [Fraction(1), Fraction(2, 3), Fraction(5, 2), Fraction(0.3)])
 def test_discrete_laplace_noise(decay: Fraction) -> None:
     found = [max(-9, min(9, z)) for z in draws(lambda entropy: discrete_laplace(decay, entropy))]

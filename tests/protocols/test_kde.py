@@ -35,6 +35,7 @@ def poisson_binomial(probabilities: np.ndarray) -> np.ndarray:
     return pmf
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("features", "points"),
     [

@@ -76,6 +76,7 @@ def test_single_precision_has_the_chances_of_double() -> None:
         )
 
 
+@pytest.mark.long
 def test_sparse_bits_are_those_of_dense_ones_and_coins() -> None:
     features = LaplacianBinning(3, 1.0, 4).sample(5, np.random.default_rng(3))
     rng, points, trials = np.random.default_rng(4), np.random.default_rng(5).normal(size=(2, 3)), 20_000

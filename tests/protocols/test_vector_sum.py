@@ -22,6 +22,7 @@ def _protocol(request: pytest.FixtureRequest) -> VectorSum:
     return KINDS[request.param]
 
 
+@pytest.mark.long
 def test_messages_and_aggregates_have_one_law(protocol: VectorSum) -> None:
     rng = np.random.default_rng(1)
     everyone = np.repeat(VECTORS, HOLDERS, axis=0)

@@ -10,6 +10,7 @@ from dpverify.reproduction.accuracy import DELTA, KERNELS, Way, accuracies, cent
 from tests.reproduction.small import small_setting
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("bitsum", ["rr", "local-rr"])
 @pytest.mark.parametrize("way", list(Way))
@@ -23,6 +24,7 @@ def test_parameters_meet_the_budget_by_their_own_accounting(kernel: str, bitsum:
     assert found.epsilon.upper <= 2.0 * (1 + 1e-9)
 
 
+@pytest.mark.long
 def test_a_joint_change_is_smaller_than_all_bits_and_needs_less_noise() -> None:
     for kernel in KERNELS:
         assert squared_change(kernel, 64) < 64 / 1.9
@@ -37,6 +39,7 @@ def test_every_way_has_d_bits_per_user(kernel: str, way: Way) -> None:
     assert family.sample(pairs, np.random.default_rng(0)).coordinates == 8
 
 
+@pytest.mark.long
 def test_noise_costs_accuracy_and_little_noise_little() -> None:
     setting = small_setting()
     free = accuracies(setting, "IP", Way.JOINT, None, 2, None)

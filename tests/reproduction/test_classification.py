@@ -22,6 +22,7 @@ def made(name: str) -> Reproduction:
     return experiment.run(small_setting())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["wagner2025-figure-4", "wagner2025-table-2"])
 def test_rows_have_one_shape_and_findings_are_judged_by_them(name: str) -> None:
     found = made(name)
@@ -47,6 +48,7 @@ def test_nothing_holds_by_accuracies_at_chance(name: str) -> None:
     assert all(str(finding).startswith("Cannot be told here: ") for finding in found.findings)
 
 
+@pytest.mark.long
 def test_the_first_figure_has_its_references() -> None:
     found = made("wagner2025-figure-1")
     free = [row for row in found.rows if row["bitsum"] == "no privacy"]

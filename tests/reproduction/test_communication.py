@@ -1,9 +1,12 @@
 """Messages per user."""
 
+import pytest
+
 from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 
 
+@pytest.mark.long
 def test_randomized_response_sends_each_bit_once_and_others_more() -> None:
     (experiment,) = find_experiments("wagner2025-figure-2")
     found = experiment.run(small_setting())

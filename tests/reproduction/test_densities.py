@@ -1,9 +1,12 @@
 """The error of a Gaussian density."""
 
+import pytest
+
 from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 
 
+@pytest.mark.long
 def test_errors_are_those_of_densities_and_exact_parameters_have_less() -> None:
     (experiment,) = find_experiments("wagner2025-figure-3")
     found = experiment.run(small_setting())

@@ -8,6 +8,7 @@ from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "varied"), [(1, {"t", "k"}), (2, {"d", "n"}), (3, {"epsilon"})])
 def test_each_parameter_is_varied_and_its_power_judged(number: int, varied: set[str]) -> None:
     (experiment,) = find_experiments(f"scott2022-figure-{number}")

@@ -28,6 +28,7 @@ def python(code: str, *words: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.long
 def test_what_is_spent_is_composed_and_the_budget_is_kept(ledger: PrivacyLedger) -> None:
     assert ledger.spent().epsilon.upper == 0.0
     one, other = RandomizedResponse(150, 0.25), RandomizedResponse(200, 0.25)
@@ -158,6 +159,7 @@ def test_bad_ledgers_are_not_made(tmp_path: Path, budget, options, message: str)
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_who_is_honest_is_written_down_and_counts_in_every_later_call(ledger: PrivacyLedger) -> None:
     few, all_of_them = (RandomizedResponse(900, 0.25), 1, 90), RandomizedResponse(900, 0.25)
     first = ledger.spend_all([few])

@@ -112,6 +112,7 @@ def test_users_without_noise() -> None:
     assert 0.9 < most_excess(outcomes) <= 1.0 + 1e-9
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("runs", "users", "chance"), [(10, 1, 0.5), (10, 1, 0.3), (5, 2, 0.5)])
 def test_users_with_a_memory(runs: int, users: int, chance: float) -> None:
     outcomes = []

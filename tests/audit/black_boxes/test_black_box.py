@@ -91,6 +91,7 @@ LEAKS = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leak", LEAKS, ids=lambda leak: leak.__name__)
 def test_leaks_are_found_wherever_they_hide(leak: Outputs) -> None:
     # `laplace` is in floating point: its lowest bits show the input.
@@ -126,6 +127,7 @@ def among_infinities(x: float) -> Any:
     return np.array([math.inf, x])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", [in_a_mapping, in_a_tuple, among_infinities], ids=lambda made: made.__name__)
 def test_numbers_are_rounded_wherever_they_are_in_an_output(made: Any) -> None:
     # Noise of epsilon 1: right but for its lowest bits, which the hash of the whole output would show.
@@ -144,6 +146,7 @@ def not_finite(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
     return np.where(rng.random(runs) < 0.02, np.nan if bit else np.inf, np.rint(rng.normal(size=runs)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("leak", [strings, tuples, long_strings, not_finite], ids=lambda leak: leak.__name__)
 def test_outputs_may_be_anything(leak: Any) -> None:
     assert audited(leak, trials=10_000).verdict is Verdict.VIOLATES
@@ -249,6 +252,7 @@ def test_what_cannot_be_read_is_refused() -> None:
         audit_mechanism(lambda x, rng: 0, (1, 0), (neighbouring_inputs(2)[0], PAIR[0]))  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_a_gross_fault_is_refuted_at_once(tmp_path: Any) -> None:
     kept = {"trials": 50_000, "anytime": True, "resolution": 1e-6}
     early = audited(second_column, **kept)
@@ -273,6 +277,7 @@ def total(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[An
     return np.asarray(bits.sum() + rng.integers(0, 2, runs))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("leak", "draws"),
     [

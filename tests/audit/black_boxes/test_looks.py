@@ -110,6 +110,7 @@ def test_it_grows_until_the_verdict_stands(
     assert first.to_dict() == again.to_dict()
 
 
+@pytest.mark.long
 def test_a_pass_waits_until_a_leak_in_a_thousand_would_have_shown() -> None:
     def leaking(bits: NDArray[Any], rng: np.random.Generator, runs: int) -> NDArray[Any]:
         said = np.where(rng.random(runs) < 0.6, bits[0], 1 - bits[0])

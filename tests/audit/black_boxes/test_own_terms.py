@@ -38,6 +38,7 @@ def audited(target: Target, claim: Any, **options: Any) -> MechanismReport:
     return audit_mechanism(target, claim, PAIR, **options)
 
 
+@pytest.mark.long
 def test_too_little_noise_that_one_point_hides_is_refuted_by_its_curve() -> None:
     wrong = gaussian(1.41 * HIDDEN)
     assert audited(wrong, (1, 1e-5), trials=20_000).verdict is Verdict.UNDECIDED
@@ -60,6 +61,7 @@ EDGES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", EDGES, ids=lambda claim: type(claim).__name__)
 def test_randomized_response_at_the_edge_is_not_refuted_and_beyond_it_is(claim: CurveClaim) -> None:
     held = audited(response(0.75), claim, seed=1)
@@ -73,6 +75,7 @@ def test_randomized_response_at_the_edge_is_not_refuted_and_beyond_it_is(claim: 
     assert broken.unit == claim.unit
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [ConcentratedDP(0.5), RenyiDP(4.0, 2.0), GaussianDP(1.0)], ids=str)
 def test_gaussian_noise_that_keeps_a_claim_is_not_refuted(claim: CurveClaim) -> None:
     assert audited(gaussian(1.0), claim, trials=30_000, seed=2).verdict is not Verdict.VIOLATES
@@ -123,6 +126,7 @@ def test_correct_noise_is_refuted_no_more_often_than_stated() -> None:
     assert alarms <= stats.binom.isf(1e-4, runs, level)
 
 
+@pytest.mark.long
 def test_cells_show_of_gaussian_noise_what_no_event_does() -> None:
     report = audited(gaussian(math.sqrt(1.3)), ConcentratedDP(0.5), trials=200_000)
     assert report.verdict is Verdict.VIOLATES
@@ -135,6 +139,7 @@ def test_cells_show_of_gaussian_noise_what_no_event_does() -> None:
     assert right.shown_lower <= 0.5
 
 
+@pytest.mark.long
 def test_cells_err_as_often_as_stated_and_share_the_level_with_events() -> None:
     # Every outcome of 24 draws on either input, of the coins that a claim just allows.
     claim, trials, chances = EDGES[1], 24, (0.75, 0.25)

@@ -30,6 +30,7 @@ def gaussian(bit: int, rng: np.random.Generator, runs: int) -> NDArray[Any]:
     return bit + rng.normal(0, 1, runs)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("right", "delta", "truth"),
     # delta(1) of the Gaussian with mu = 1: Phi(-1/2) - e Phi(-3/2).
@@ -72,6 +73,7 @@ def test_too_few_trials_are_undecided_and_say_so() -> None:
     assert "which is too little for a pass, with 300 trials; by an estimate " in report.statement
 
 
+@pytest.mark.long
 def test_at_the_boundary_false_alarms_are_rare() -> None:
     # 20 audits at level .1, exactly at the claim: more than 7 alarms have probability 4e-4, and .58 at a level of .4.
     alarms = sum(
@@ -91,6 +93,7 @@ def test_what_is_right_is_drawn_to_the_end() -> None:
 TARGET = 2.5746570186373376  # the standard deviation of Gaussian noise that attains (1, 1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sigma", "claim", "trials", "seed"),
     [

@@ -46,6 +46,7 @@ def tails(x: np.ndarray, rng: np.random.Generator, runs: int) -> Any:
     return said
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [numbers, lengths, messages, tails])
 def test_twenty_outputs_of_one_input_alone_are_found(run: Any) -> None:
     # 100,000 outputs have 20 such: an eighth of them, where others learn what to look at, two or three.

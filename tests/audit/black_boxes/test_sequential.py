@@ -25,6 +25,7 @@ def bet(claim: float, seed: int, runs: int, level: float = 0.05, pairs: int = 1)
     return bets
 
 
+@pytest.mark.long
 def test_a_true_claim_is_rarely_refuted() -> None:
     # Exactly at the boundary.
     alarms = sum(bet(1.0, seed, 2_000, level=0.2).refuted_after is not None for seed in range(20))

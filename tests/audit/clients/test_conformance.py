@@ -45,6 +45,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
     }
 
 
+@pytest.mark.long
 def test_a_correct_client_is_not_refuted(found: dict[str, list[str]]) -> None:
     assert found["none"] == []
 
@@ -68,6 +69,7 @@ def test_what_no_client_can_send_is_refuted_by_its_law_too(found: dict[str, list
     assert any(each.startswith("conformance") for each in found["longer"])
 
 
+@pytest.mark.long
 @pytest.mark.skipif(shutil.which("node") is None, reason="there is no node on the PATH")
 def test_the_client_in_javascript_conforms(tmp_path: Path) -> None:
     path = tmp_path / "plan.json"
@@ -84,6 +86,7 @@ def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
     assert any(result.check.startswith("conformance of bits alike") for result in report.results)
 
 
+@pytest.mark.long
 def test_the_laws_are_those_of_the_uploads_exact_to_six_deviations(tmp_path: Path) -> None:
     for name in ("vector-sum", "pure", "histogram", "levels", "buckets", "strings", "density", "classifier", "unary"):
         path = tmp_path / "plan.json"

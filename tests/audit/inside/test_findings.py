@@ -55,6 +55,7 @@ def test_a_fault_of_a_kind_that_recording_found_in_libraries_is_found(target: Ca
     assert [one.refutes for one in back if one.kind == kind] == [refutes], back
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", targets.CORRECT, ids=lambda target: target.__name__)
 def test_what_is_right_gives_no_finding(target: Callable[..., Any]) -> None:
     for seed in range(3):

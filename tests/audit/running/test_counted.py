@@ -93,6 +93,7 @@ def _calls(trials: int) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("run", [_bitsum, _calls])
 def test_memory_does_not_grow_with_the_runs(monkeypatch: pytest.MonkeyPatch, run: object) -> None:
     monkeypatch.setattr(counted, "COMPARED", 20_000)

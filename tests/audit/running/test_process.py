@@ -31,6 +31,7 @@ def trials(name: str, size: int = 40) -> Trials:
     return Trials(Target(f"{NASTY}:{name}"), DATASETS, trials=60, seed=3, block_size=size)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "what"),
     [
@@ -169,6 +170,7 @@ def test_a_module_that_cannot_be_imported_is_named(source: str, what: str, tmp_p
         run(Trials(Target(f"{tmp_path}/own.py:f"), DATASETS, 10), timeout=60)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("source", ["import sys; sys.exit(0)", "def f(bits, rng): import os; os._exit(0)"])
 def test_an_exit_is_no_verdict(source: str, tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(f"print('imported'); {source}" if "def" not in source else source)
@@ -179,6 +181,7 @@ def test_an_exit_is_no_verdict(source: str, tmp_path: Path) -> None:
     assert "Traceback" not in result.stderr
 
 
+@pytest.mark.long
 def test_what_a_target_prints_is_no_json() -> None:
     words = [*COMMAND, "--trials", "100", "--target", f"{NASTY}:prints"]
     result = subprocess.run(words, env=ENVIRONMENT, capture_output=True, text=True, timeout=60)
@@ -209,6 +212,7 @@ def interrupts() -> Iterator[None]:
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 @pytest.mark.usefixtures("interrupts")
 @pytest.mark.parametrize(("sent", "status"), [(signal.SIGINT, 130), (signal.SIGKILL, -signal.SIGKILL)])

@@ -124,6 +124,7 @@ def test_finished_blocks_outlive_an_interruption(tmp_path: Path, error: BaseExce
     assert 1000 - healthy.left == 500 - 80 + 2 * 40  # one block of each dataset with any is drawn again
 
 
+@pytest.mark.long
 def test_a_killed_audit_resumes_to_the_same_bits(tmp_path: Path) -> None:
     file = tmp_path / "audit.npz"
     script = tmp_path / "slow.py"

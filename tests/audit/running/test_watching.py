@@ -53,6 +53,7 @@ def few_seeds(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.random.default_rng(int(rng.integers(64))).permutation(messages)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shuffle", "trials"), [(last_stays, 500), (few_seeds, 2_000)])
 def test_more_trials_show_what_few_do_not(shuffle: Shuffle, trials: int) -> None:
     assert "message positions" in found(subject(shuffle), trials)
@@ -100,6 +101,7 @@ def affine(messages: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.asarray(messages[at])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shuffle", "check"), [(stops_early, "message places"), (affine, "message order")])
 def test_shuffles_that_show_on_mixed_inputs_only_are_found(shuffle: Shuffle, check: str) -> None:
     assert check in found(subject(shuffle), 2_000)
@@ -147,6 +149,7 @@ def test_a_shuffle_that_depends_on_the_messages_is_found(shuffle: Shuffle, where
     assert where in {result.check.removeprefix("message places, ") for result in results if result.p_value <= LEVEL}
 
 
+@pytest.mark.long
 def test_order_is_judged_at_its_level_on_every_dataset() -> None:
     # Each test alone, over many audits of a fair shuffle: also of one that draws before the users do.
     def before(bits: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -42,6 +42,7 @@ def test_right_protocols_are_not_refuted(protocol: BucketSums) -> None:
     assert audited(protocol, outputs(protocol), 500, level=0.01) == set()
 
 
+@pytest.mark.long
 def test_enough_trials_make_a_pass_message_by_message() -> None:
     small = Histogram(NegativeBinomial(4, 4.0, 0.4, estimate="under"), 2)
     report = audit_protocol(small, trials=1_500, detect=0.5, level=0.05)
@@ -132,6 +133,7 @@ FAULTS: dict[str, tuple[BucketSums, dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_fault_is_caught_by_the_check_that_should(name: str) -> None:
     reference, methods, check = FAULTS[name]

@@ -43,6 +43,7 @@ def test_the_laws_are_those_of_every_choice_of_bits() -> None:
     assert abs(law.mean - mean) < 0.01 * law.variance**0.5  # a lattice of 200 steps to a standard deviation
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "protocol",
     [
@@ -58,6 +59,7 @@ def test_right_estimators_are_not_refuted(protocol: Any) -> None:
     assert any(look.aspect == "errors" and "supRMSE" in look.where for look in report.limits.tested)
 
 
+@pytest.mark.long
 def test_enough_trials_make_a_pass() -> None:
     report = audit_protocol(density(RandomizedResponse(3, 0.25), GaussianFeatures(1), 1), trials=1_200, detect=0.5)
     assert report.verdict is Verdict.CONSISTENT

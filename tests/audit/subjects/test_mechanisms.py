@@ -39,6 +39,7 @@ LEVELS = DiscreteLaplaceMean(1.0, 2.0, 2)
 OPTIONS: dict[str, Any] = {"trials": 4000, "level": 1e-3, "seed": 5}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "subject",
     [*(mean_subject(each) for each in (RESPONSE, ONE_BIT, LEVELS, CURATOR, SHUFFLED))],
@@ -48,6 +49,7 @@ def test_right_estimators_are_not_refuted(subject: Subject) -> None:
     assert audit_protocol(subject, **OPTIONS).verdict is not Verdict.VIOLATES
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reference", [RESPONSE, ONE_BIT, LEVELS, LAPLACE, LABELS, SELECTION], ids=repr)
 def test_right_mechanisms_keep_their_promise_and_no_smaller_one(reference: Any) -> None:
     assert audit_protocol(reference, (1.0, 0), **OPTIONS).verdict is not Verdict.VIOLATES
@@ -100,6 +102,7 @@ def exact_at_times(values: NDArray[Any], rng: np.random.Generator, trials: int) 
     return np.asarray(values.mean() + rng.laplace(0.0, CURATOR.scale, trials) * (rng.random(trials) >= 0.005))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("subject", "reference", "wrong", "trials"),
     [
@@ -197,6 +200,7 @@ class OneNoise(LaplaceMean):
         return np.asarray(values + super().randomize(np.zeros(1), rng))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "reference"), [(OneCoin, LABELS), (OneShift, LABELS), (OneNoise, LAPLACE)], ids=lambda each: str(each)
 )

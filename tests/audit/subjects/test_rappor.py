@@ -42,6 +42,7 @@ def test_averaging_is_within_the_limit_of_who_remembers() -> None:
         assert report.verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.long
 def test_averaging_tells_the_value_of_who_forgets() -> None:
     report = audit_protocol(KEPT, LIMIT, implementation=forgets, trials=4000, level=1e-3, seed=2)
     assert report.verdict is Verdict.VIOLATES
@@ -107,6 +108,7 @@ def test_every_bit_and_every_pair_of_bits_is_looked_at(client: Any, check: str) 
     assert any(result.check.startswith(check) for result in report.violations)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "protocol", [KEPT, ONCE, Rappor(3, 2, f=0.5, p=0.1, q=0.4, reports=3), PermanentResponse(5, 1, f=0.3)]
 )

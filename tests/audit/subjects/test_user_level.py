@@ -44,6 +44,7 @@ def fitted(learner: StableLearner, selection: Any, users: int = 4, **options: An
     return model.fit(rows, labels, groups=np.repeat(np.arange(users), 64))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("learner", "selection"),
     [

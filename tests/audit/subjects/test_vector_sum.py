@@ -39,6 +39,7 @@ def test_right_protocols_are_not_refuted(protocol: VectorSum) -> None:
     assert audited(protocol, outputs(protocol), 500, 0.01) == set()
 
 
+@pytest.mark.long
 def test_enough_trials_make_a_pass_with_messages() -> None:
     report = audit_protocol(VectorSum(4, 1, 1, 0.4), trials=1_500, detect=0.5, level=0.05)
     assert report.verdict is Verdict.CONSISTENT
@@ -75,6 +76,7 @@ FAULTS: dict[str, tuple[dict[str, Any], str]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_fault_is_caught_by_the_check_that_should(name: str) -> None:
     methods, check = FAULTS[name]
@@ -107,6 +109,7 @@ def test_what_has_no_listed_law_is_refused() -> None:
 UNARY = UnaryVectorSum(Poisson(6, 9.0), 2, 2.3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("run", "check"),
     [
@@ -123,6 +126,7 @@ def test_faults_of_sums_of_unary_vectors_are_found(run: Any, check: str) -> None
     assert check in {result.check.split()[0] for result in report.violations}
 
 
+@pytest.mark.long
 def test_a_right_sum_of_unary_vectors_is_not_refuted() -> None:
     large = UnaryVectorSum(NegativeBinomial(201, 20.0, 0.7), 6, 4.0)
     for protocol, silent in (

@@ -103,6 +103,7 @@ def test_a_single_instance_has_hardly_any_trade() -> None:
         plan("nb", Budget("1", "1e-6"), users=100, instances=1, max_messages_per_user=1.2)
 
 
+@pytest.mark.long
 def test_joint_changes_at_an_ample_budget_take_few_integrals(monkeypatch: pytest.MonkeyPatch) -> None:
     # Only whether no noise is too likely matters: it took fifteen integrals of two seconds each, and more than 30 s.
     integrals: list[float] = []
@@ -155,6 +156,7 @@ def test_a_smaller_p_at_the_same_variance_may_be_less_private(
     assert 1.015 * larger_p < smaller_p < 1.03 * larger_p
 
 
+@pytest.mark.long
 def test_the_search_for_few_messages_takes_few_bounds_of_joint_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     # Next to Poisson noise epsilon is no power of 1 - p, and noisy: 15 of them took 7 s. A guess takes a fifth.
     asked = list[bool]()

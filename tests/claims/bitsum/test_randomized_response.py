@@ -139,6 +139,7 @@ def test_every_number_of_ones_is_below_the_pairs(users: int, log_p: float, place
 SHARP = {"delta": 1e-6, "relative_width": 1e-5}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "instances", "width", "accuracy"),
     [
@@ -222,6 +223,7 @@ def test_published_formula_refuses_what_has_no_meaning(epsilon0: float, delta0: 
         CLAIMS.published(1000, epsilon0, delta0)
 
 
+@pytest.mark.long
 def test_tiny_masses_of_many_users_contain_what_the_end_attains() -> None:
     users, p, delta = 15_000, 0.02, 1e-180
     found = account(RandomizedResponse(users, p), delta=delta).epsilon

@@ -27,6 +27,7 @@ def test_published_against_exact_plan_at_the_main_job() -> None:
     assert again.epsilon.lower > 1.98
 
 
+@pytest.mark.long
 def test_a_plan_with_few_flipped_reports_is_sharp() -> None:
     # At a delta so large the search and what is then guaranteed once used different covers, and the pure plan was left.
     row = plan("rr", Budget(1, "0.9"), users=100, instances=2)
@@ -34,6 +35,7 @@ def test_a_plan_with_few_flipped_reports_is_sharp() -> None:
     assert row.bitsum_rmse < 0.6
 
 
+@pytest.mark.long
 def test_a_plan_with_few_flipped_reports_spends_its_budget() -> None:
     row = plan("rr", ("9", "1e-6"), users=10**6, instances=48)
     spent = account(row.protocol, instances=48, delta=1e-6).epsilon
@@ -70,6 +72,7 @@ def test_a_plan_at_a_tiny_delta_is_not_that_at_none() -> None:
     assert account(row.protocol, instances=8, delta="1e-60").epsilon.lower >= 0.995
 
 
+@pytest.mark.long
 def test_a_search_takes_few_accounts_at_any_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[object] = []
     composed = TargetEpsilon.__call__

@@ -43,6 +43,7 @@ def largest_found(family: LSQFamily, pairs: int, users: int, p: float, epsilon: 
     return worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "pairs"),
     [

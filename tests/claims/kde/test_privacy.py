@@ -52,6 +52,7 @@ def worst_delta(users: int, buckets: int, signed: bool, p: float, epsilon: float
     return worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize(("users", "buckets"), [(1, 2), (3, 2), (3, 3)])
 def test_one_instance_against_all_datasets(users: int, buckets: int, signed: bool) -> None:
@@ -66,6 +67,7 @@ def test_one_instance_against_all_datasets(users: int, buckets: int, signed: boo
             assert enclosed.upper == pytest.approx(exact, rel=1e-2, abs=1e-9)
 
 
+@pytest.mark.long
 def test_half_changes_cost_less_than_a_full_one() -> None:
     for bitsum in (RandomizedResponse(120, 0.2), ThreeNB(120, 0.97, 20.0, 0.99)):
         full = account(bitsum, instances=50, delta=1e-6, relative_width=1e-4).epsilon
@@ -92,6 +94,7 @@ def test_full_changes_are_those_of_the_bitsums() -> None:
         assert got.guarantee.threat_model is ThreatModel.COMMUNICATION
 
 
+@pytest.mark.long
 def test_more_users_with_the_same_parameters_are_safer() -> None:
     """One more user's messages are independent of the replaced user's input, so they are post-processing."""
     family = LaplacianBinning(2)

@@ -35,6 +35,7 @@ def exact_delta(mechanism: Rappor, split: Split, instances: int, epsilon: float)
     return float(sum((max(a - grown * b, Fraction(0)) for a, b in zip(one, other, strict=True)), Fraction(0)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mechanism", "instances"),
     [
@@ -73,6 +74,7 @@ def test_a_mix_of_splits_is_worse_than_each_of_them() -> None:
     assert found.width <= 2e-3 * mixed
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("bits", "hashes"), [(3, 2), (40, 25)])
 @pytest.mark.parametrize("parameters", [{"f": 0.5, "p": 0.25, "q": 0.75}, {"f": 0.3, "p": 0.01, "q": 0.3}], ids=str)
 def test_small_filters_are_narrow_for_many_values(bits: int, hashes: int, parameters: dict[str, float]) -> None:

@@ -177,6 +177,7 @@ def test_no_slope_is_followed_where_epsilon_jumps(monkeypatch: pytest.MonkeyPatc
     assert row.protocol.flip_probability == pytest.approx(1.8426e-4, rel=1e-3)  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 def test_days_are_listed_once_however_often_all_of_them_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """As by a budget's ledger, which accounts all that was spent at every step."""
     made: list[int] = []

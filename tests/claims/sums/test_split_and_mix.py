@@ -99,6 +99,7 @@ class SmallShares(SplitAndMix):
         return UserMessages(shares.ravel(), sent.senders)
 
 
+@pytest.mark.long
 def test_an_audit_by_the_twin_passes_what_runs_and_finds_shares_and_noise_that_are_not_right() -> None:
     options = {"trials": 600, "level": 1e-3, "seed": 6}
     reference = SplitAndMix(6, 3, 64, 4, 0.7)

@@ -21,6 +21,7 @@ def test_the_law_of_the_estimate_has_the_stated_error(protocol: UnarySum) -> Non
     assert abs(sent - claims.messages_per_user(protocol)) < 0.3
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
 def test_an_audit_by_the_twin_passes_what_runs_and_finds_less_noise(protocol: UnarySum) -> None:
     assert audit_protocol(protocol, trials=600, level=1e-3, seed=5).verdict is not Verdict.VIOLATES

@@ -70,6 +70,7 @@ def test_simulated_errors_and_messages(noise: Poisson, dimension: int, clip: flo
     )
 
 
+@pytest.mark.long
 def test_counts_and_differences_have_their_laws() -> None:
     protocol, rng = UnaryVectorSum(NegativeBinomial(3, 2.0, 0.4), 2, 1.7), np.random.default_rng(6)
     vectors = sphere(3, 2, 1)

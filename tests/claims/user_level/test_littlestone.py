@@ -186,6 +186,7 @@ def test_fair_coins_for_labels_are_not_enough() -> None:
     assert max(largest) < Fraction(1, 4)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("representation", "rounds"), [(SEVEN, 0), (SEVEN, 1), (SEVEN, 2), (CUBE, 3)])
 def test_runs_have_the_exact_law(representation: Representation, rounds: int) -> None:
     learner = FrequentLearner(representation, share=0.3, batch=1, runs=1)

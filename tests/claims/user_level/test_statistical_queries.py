@@ -32,6 +32,7 @@ def law(size: int, target: int) -> np.ndarray:
     return table
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("samples", [9, 40, 203])
 def test_the_exact_agreement_is_what_samples_do(samples: int) -> None:
     learner, rng = QueryLearner(Bisection(7, 0.3)), np.random.default_rng(samples)

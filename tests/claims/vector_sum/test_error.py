@@ -18,6 +18,7 @@ CLAIMS = VectorSumClaims()
 DIMENSION = 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "protocol",
     [

@@ -34,6 +34,7 @@ def test_account(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.main(["account", name, *ACCOUNTED[name], "--instances", "2", "--epsilon", "1"]) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rr", "poisson"])
 def test_account_of_a_joint_change_and_of_points_of_a_ball(
     name: str, run: Run, capsys: pytest.CaptureFixture[str]

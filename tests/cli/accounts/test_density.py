@@ -15,6 +15,7 @@ def test_several_runs_of_a_density_are_told(capsys: pytest.CaptureFixture[str]) 
     assert "2 runs" in capsys.readouterr().out
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "features"),
     [

@@ -22,6 +22,7 @@ def not_a_number(bits: np.ndarray, rng: np.random.Generator) -> float:
     return float("nan")
 
 
+@pytest.mark.long
 def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*RR, *CLAIM, "--json", "--seed", "1"]) == 0
     found = json.loads(capsys.readouterr().out)
@@ -31,6 +32,7 @@ def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert {"check", "p_value", "power", "fault", "evidence", "verdict"} <= set(found["results"][0])
 
 
+@pytest.mark.long
 def test_a_violation_is_status_1_and_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*QUICK, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
     text = " ".join(capsys.readouterr().out.split())
@@ -77,6 +79,7 @@ def test_a_figure_never_costs_the_report(
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_the_other_protocols_have_their_command(capsys: pytest.CaptureFixture[str]) -> None:
     flood = ["--flood-shape", "2", "--flood-p", "0.5"]
     for words in (["3nb", "--p", "0.6", *flood], ["pure", "--p", "0.6", "--drop-probability", "0.2", *flood]):

@@ -45,6 +45,7 @@ def test_two_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert figure.stat().st_size > 1000
 
 
+@pytest.mark.long
 def test_an_anytime_audit_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim = ["--claim-epsilon", "0.2", "--claim-delta", "0"]
     kept = ["--resume", str(tmp_path / "draws.npz"), "--trials", "20_000", "--anytime", "--json"]
@@ -65,6 +66,7 @@ def test_a_look_inside_names_the_line(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "Diagnosis: floats (a hint)" in text
 
 
+@pytest.mark.long
 def test_a_search(capsys: pytest.CaptureFixture[str]) -> None:
     words = [*AUDIT, "--target", f"{HERE}:forgetful", "--users", "4", "--high", "50", *CLAIM, "--trials", "1_000"]
     assert cli.main([*words, "--resolution", "1e-6", "--json"]) == 1
@@ -91,6 +93,7 @@ def test_whole_numbers_are_integers(text: str, shown: str) -> None:
     assert kind(_numbers("--input", text), np.random.default_rng()) == shown
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("claim", "said"),
     [

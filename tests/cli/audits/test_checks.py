@@ -15,6 +15,7 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-4"]
 WORDS = ["plan", *BUDGET, "--users", "60", "--instances", "2", "--sparsity", "2"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("method", ["published", "exact"])
 def test_every_check_confirms_its_row(method: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--method", method, "--json"]) == 0
@@ -47,6 +48,7 @@ def test_a_plan_for_honest_users_is_checked_for_as_many(capsys: pytest.CaptureFi
     assert 0.99 < found["epsilon"]["upper"] <= 1.0
 
 
+@pytest.mark.long
 def test_a_plan_for_points_of_a_ball_is_checked_as_one(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["plan", *BUDGET, "--users", "60", "--instances", "4", "--squared-change", "1.5", "--bitsum", "rr"]
     assert cli.main([*words, "--ball", "--method", "exact", "--json"]) == 0
@@ -85,6 +87,7 @@ def test_a_command_is_folded_where_the_shell_joins_it() -> None:
     assert shlex.split(narrow.replace("\\\n", " ")) == shlex.split(command)
 
 
+@pytest.mark.long
 def test_delta_and_squared_change_are_as_typed(capsys: pytest.CaptureFixture[str]) -> None:
     # Neither decimal is a float; 1e-8 rounded down would read 9.999999999999999e-09.
     budget = ["--epsilon", "2", "--delta", "1e-8", "--users", "60", "--instances", "2", "--bitsum", "central-gaussian"]

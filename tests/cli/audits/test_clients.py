@@ -14,6 +14,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     return str(path), manifest([("bits", RandomizedResponse(2_000, 0.25), 3)], delta="1e-6").write(path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("fault", "status"), [("none", 3), ("longer", 1), ("crash", 2)])
 def test_the_verdict_is_the_status(
     fault: str, status: int, plan: tuple[str, str], capsys: pytest.CaptureFixture[str]

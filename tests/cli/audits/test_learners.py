@@ -35,6 +35,7 @@ def the_last(inputs: np.ndarray, rng: np.random.Generator) -> int:
 TARGETS = {"kde": ones, "decoding": a_word, "classifier": nobody, "user-level-classifier": the_last}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", COMMANDS)
 def test_what_is_right_is_undecided_and_a_target_that_is_not_is_named(
     name: str, capsys: pytest.CaptureFixture[str]

@@ -36,6 +36,7 @@ def test_they_print_what_the_library_returns(run: Run) -> None:
     assert found == front((1, "1e-6"), users=2000, **common).to_dict()
 
 
+@pytest.mark.long
 def test_a_kernel_goes_back_to_users_and_to_epsilon(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     normal_noise(monkeypatch)
     kernel = ["--kernel", "inner-product", "--dimension", "8", "--delta", "1e-4", "--csv", str(tmp_path / "x.csv")]

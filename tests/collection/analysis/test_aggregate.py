@@ -191,6 +191,7 @@ def test_labels_and_vectors_have_intervals(tmp_path: Path) -> None:
         assert aggregate(plan, made(plan, {name: counts}, THERE)).alarms
 
 
+@pytest.mark.long
 def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     days = [

@@ -67,6 +67,7 @@ def pmf(protocol: Any, inputs: int, true: int) -> NDArray[np.float64]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize("fine", [50, 1])
 def test_intervals_are_those_of_the_exact_law(protocol: Any, fine: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,7 @@ def views(found: Turned, table: list[float], vectors: list[list[float]], window:
     return whole
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_all_views_of_two_users_are_within_the_account(dimension: int) -> None:
     """Every pair of answers of the first, each other user's answer; and a vector 1.4 times as long is not."""

@@ -63,6 +63,7 @@ FOUND = {
 """The draws that find these."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "draws"), [(name, draws) for draws, names in FOUND.items() for name in names.split()])
 def test_black_boxes_are_found_with_few_draws(name: str, draws: int) -> None:
     fault = BY_NAME[f"box-{name}"]

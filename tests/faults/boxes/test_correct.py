@@ -8,6 +8,7 @@ from dpverify.statistics.family import Verdict
 from tests.faults import CORRECT_BOXES, CorrectBox
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("right", CORRECT_BOXES, ids=lambda right: right.name)
 def test_correct_boxes_keep_their_epsilon_and_no_less(right: CorrectBox) -> None:
     rng = np.random.default_rng(2)

@@ -16,6 +16,7 @@ from tests.learning.points import blobs
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "private"), [*((kernel, False) for kernel in kernels()), ("gaussian", True)])
 def test_what_is_read_is_what_was_written(tmp_path: Path, kernel: str, private: bool) -> None:
     X, y = blobs(200, 2, 3, 0)
@@ -130,6 +131,7 @@ def test_a_header_is_not_believed(tmp_path: Path) -> None:
     assert load_model(path).guarantee_ == model.guarantee_
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", ["3nb", "pure", "rr"])
 def test_what_was_planned_is_proved_again(tmp_path: Path, bitsum: str) -> None:
     model = small(bitsum=bitsum, epsilon="0.7", delta="1e-5", kernel="gaussian")

@@ -77,6 +77,7 @@ def test_no_user_counts_twice(seed: int | np.random.Generator | None) -> None:
             made()
 
 
+@pytest.mark.long
 def test_sums_keep_the_note_of_their_seed() -> None:
     X, y = blobs(60, 2, 3, 0)
     settings = {"classes": [0, 1], "bits": 4, "bitsum": "poisson", "label_epsilon": math.inf}

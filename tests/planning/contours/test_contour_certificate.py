@@ -18,6 +18,7 @@ def _coarse(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(place + name, given)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("protocol", "square"),
     [(Poisson(400, 400.0), "0.3"), (Poisson(400, 400.0), "2"), (RandomizedResponse(400, 0.3), "0.3")],

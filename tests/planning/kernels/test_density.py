@@ -15,6 +15,7 @@ from protocols.lsq import Identity, LinearMap
 from tests.planning.normal import normal_noise
 
 
+@pytest.mark.long
 def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
     found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40, honest="0.5")
     (best,) = found.rows
@@ -73,6 +74,7 @@ def test_a_range_below_one_beats_the_whole_range_at_the_same_messages() -> None:
     assert row.rmse < 0.6 * rmse_at_one_point(whole, 1, 300, row.bitsum.bitsum_rmse * row.family.limit)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kernel", "ball"), [("gaussian", True), ("inner-product", True), ("laplacian", False)])
 def test_points_of_a_ball_are_planned_as_such(kernel: str, ball: bool) -> None:
     found = plan_density(kernel, 16, ("2", "1e-4"), users=300, bitsums=["central-gaussian"], every_rung=False)

@@ -14,6 +14,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     return normal_noise(monkeypatch, factor=1.2, refuse=lambda users, **more: "too few users." if users < 20 else None)
 
 
+@pytest.mark.long
 def test_proved_plans_reach_the_error_and_one_step_less_does_not() -> None:
     found = least_density_users("inner-product", 8, ("2", "1e-4"), error=0.05, bitsums=["central-gaussian"])
     for answer in found.rows:
@@ -27,6 +28,7 @@ def test_proved_plans_reach_the_error_and_one_step_less_does_not() -> None:
     assert same == found.rows[0].row
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize("kernel", ["inner-product", "gaussian", "laplacian", "exponential"])
 def test_more_bits_need_no_more_users(kernel: str) -> None:

@@ -22,6 +22,7 @@ def test_no_days_have_more_of_them(own: int) -> None:
         assert Beside(STEP, 2).within(days).instances == 2
 
 
+@pytest.mark.long
 def test_a_year_with_a_training_keeps_its_budgets() -> None:
     asked = [Query("features", bits=8)]
     limits = [(("1", "1e-6"), 1), (("2", "1e-6"), 30)]

@@ -24,6 +24,7 @@ def spent(days: list[Any], **options: Any) -> Interval:
     return account(days, delta=1e-6, **options).epsilon
 
 
+@pytest.mark.long
 def test_two_densities_cost_what_two_runs_of_one_do() -> None:
     twice = account(DENSITY, instances=2, delta=1e-6).epsilon
     once = account(DENSITY, delta=1e-6).epsilon
@@ -38,6 +39,7 @@ def test_two_densities_cost_what_two_runs_of_one_do() -> None:
     assert spent([(DENSITY, 1), (DENSITY, 1)]) == twice
 
 
+@pytest.mark.long
 def test_a_density_beside_full_changes_costs_less_than_its_bits_in_full() -> None:
     found = account([(DENSITY, 1), (RandomizedResponse(900, 0.25), 4)], delta=1e-6)
     assert isinstance(found, ScheduleResult)
@@ -56,6 +58,7 @@ def test_a_density_beside_full_changes_costs_less_than_its_bits_in_full() -> Non
     assert only.width < 1e-3 * only.upper
 
 
+@pytest.mark.long
 def test_a_vector_beside_full_changes_and_others_of_another_length() -> None:
     """Within what is attained at once and what both add up to; all views of one coordinate and a bit are below it."""
     vector = UnaryVectorSum(Poisson(2_000, 500.0), 64, 4.0)
@@ -91,6 +94,7 @@ def test_honest_users_of_a_density_among_others() -> None:
     assert found == spent([(fewer, 1), (CROWD, 2)])
 
 
+@pytest.mark.long
 def test_sparse_features_mix_and_those_without_a_law_are_charged_in_full() -> None:
     rng = np.random.default_rng(3)
     cells = KernelDensityProtocol(CROWD, LaplacianBinning(2, 1.0, 8, False).sample(4, rng))

@@ -45,6 +45,7 @@ def test_points_take_the_best_ends_of_all() -> None:
         never_falling({1: Interval(2.0, 3.0), 2: Interval(0.0, 1.0)})
 
 
+@pytest.mark.long
 def test_a_year_of_days() -> None:
     draw = random.Random(1)
     year = days(*(round(10 ** draw.uniform(4, 6)) for _ in range(365)), p=0.1)
@@ -59,6 +60,7 @@ def test_a_year_of_days() -> None:
     assert curve[-1][1].upper == pytest.approx(found.epsilon.upper, rel=1e-4)
 
 
+@pytest.mark.long
 def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     found = scheduled(days(200, 300, 300), delta="1e-6")
     few = found.cumulative([1, 2])
@@ -79,6 +81,7 @@ def test_a_curve_over_the_days_at_the_least_delta() -> None:
     assert found.epsilons([1e-320])[0].lower <= found.epsilon.upper
 
 
+@pytest.mark.long
 def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     year = [
         Day(RandomizedResponse(20_000 - week, 0.2672293226797495), 120, 18_000 - week) for week in range(0, 3000, 300)
@@ -90,6 +93,7 @@ def test_no_point_of_a_long_curve_is_far_wider_than_the_others(monkeypatch: pyte
         assert end.width < 0.03 * end.upper, runs
 
 
+@pytest.mark.long
 def test_a_curve_ends_with_what_all_days_cost() -> None:
     found = scheduled(days(*range(200, 6200, 200)), delta="1e-6")
     curve = found.cumulative()

@@ -36,6 +36,7 @@ def scheduled(*arguments: Any, **options: Any) -> ScheduleResult:
     return found
 
 
+@pytest.mark.long
 def test_equal_days_are_one_call() -> None:
     one = account(RandomizedResponse(200, 0.25), instances=5, delta="1e-6")
     assert account(days(*[200] * 5), delta="1e-6").epsilon == one.epsilon
@@ -118,6 +119,7 @@ def test_two_protocols_cost_more_than_either_and_less_than_both() -> None:
     assert both.upper < first.lower + second.lower
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("mixed", "delta", "width"),
     [
@@ -134,6 +136,7 @@ def test_two_protocols_are_enclosed_by_their_worst_pairs(mixed: list[Any], delta
         assert account(protocol, instances=count, delta=delta).epsilon.lower < found.upper
 
 
+@pytest.mark.long
 def test_twenty_different_days_are_as_sharp_as_one_family() -> None:
     draw = random.Random(1)
     found = account(days(*(round(10 ** draw.uniform(3.0, 4.0)) for _ in range(20)), p=0.1), delta="1e-6").epsilon

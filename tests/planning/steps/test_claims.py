@@ -110,6 +110,7 @@ def test_what_stands_beside_a_protocol_is_what_it_is_alone(step: Any) -> None:
         assert beside.lower >= alone.lower * (1 - 1e-3) - 1e-6
 
 
+@pytest.mark.long
 def test_files_and_ledgers_take_them(tmp_path: Path) -> None:
     file = tmp_path / "days.csv"
     file.write_text("protocol,users,flip_probability,noise,rate,instances\nrr,90,0.1,,,2\nnoisy-step,,,1,0.01,300\n")

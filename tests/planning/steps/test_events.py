@@ -35,6 +35,7 @@ COVERED: list[tuple[str, Any]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("adjacency", "event"), COVERED)
 def test_its_numbers_are_next_to_ours(adjacency: str, event: Any) -> None:
     theirs = PLDAccountant(RELATIONS[adjacency]).compose(event).get_epsilon(1e-4)

@@ -11,6 +11,7 @@ from dpverify.planning.sums.vectors import central_rmse, plan_vectors, vector_fr
 from tests.samples import sphere
 
 
+@pytest.mark.long
 def test_a_plan_keeps_its_ratio_and_its_budget() -> None:
     found = plan_vectors(("1", "1e-6"), users=10_000, dimension=384, ratio=1.15)
     assert 1.13 < found.ratio <= 1.15

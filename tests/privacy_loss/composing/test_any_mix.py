@@ -110,6 +110,7 @@ def test_rare_large_losses_have_terms_of_their_own(monkeypatch: pytest.MonkeyPat
     assert AnyMix(members, worst, 400, epsilon=epsilon, delta=DELTA).epsilon(DELTA) > epsilon * (1.0 + 2e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("flips", "instances"),
     [(18.5, 48), (18.5, 50), (19.0, 40), (19.0, 50), (20.0, 16), (20.0, 32), (22.0, 16), (28.0, 40)],

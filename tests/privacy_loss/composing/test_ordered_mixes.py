@@ -184,6 +184,7 @@ def test_charges_errors_of_losses_and_masses_and_what_is_left_out(
         assert found.delta(epsilon) >= truth * (1.0 - 1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "instances", "delta", "width"),
     [
@@ -201,6 +202,7 @@ def test_few_users_are_accounted_closely(users: int, p: float, instances: int, d
     assert found.upper <= found.lower * (1.0 + width)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", [3, 5])
 def test_the_last_bits_of_labels_choose_nothing(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     # On another processor they differ: of eight random changes of them four widened this interval, to .2 to 3 %.

@@ -72,6 +72,7 @@ def exceeded(seed: int, changes: int) -> list[tuple[float, float]]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(6))
 def test_no_change_exceeds_the_bound(seed: int) -> None:
     found = exceeded(seed, 6)

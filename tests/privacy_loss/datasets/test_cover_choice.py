@@ -13,6 +13,7 @@ from dpverify.privacy_loss.losses.pairs import approximate_dp
 from protocols.bitsum import RandomizedResponse
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "coordinates", "delta", "ball"),
     [(30_000, 0.001, 768, 1e-6, True), (30_000, 0.001, 768, 1e-6, False), (1_600, 0.05, 384, 1e-5, False)],

@@ -134,6 +134,7 @@ ROWS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("row", "kind"),
     [*((row, L2Ball) for row in ROWS), *((row, L2Bounded) for row in ("rr-one", "laplace", "nb-one"))],

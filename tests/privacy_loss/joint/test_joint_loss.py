@@ -47,6 +47,7 @@ def climbed(loss: float, square: float, coordinates: int) -> float:
     return float(summed(loss, squares).max())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("loss", "square", "coordinates"),
     [
@@ -114,6 +115,7 @@ def test_at_delta_0_the_loss_of_a_ball_is_exact(users: int, p: float, square: fl
     assert found.width < 1e-14
 
 
+@pytest.mark.long
 def test_no_view_tells_more_than_her_own_bits() -> None:
     # 2 ln 3 is what her bits alone lose at most; less of it counts at a delta.
     found = account(RandomizedResponse(3, 1e-4), instances=2, squared_change=0.5, ball=True, delta=0.05).epsilon

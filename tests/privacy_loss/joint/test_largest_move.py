@@ -45,6 +45,7 @@ def bound(change: L2Bounded) -> LargestMove:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("split", "sharp"), [(0.8, 0.9), (0.5, 0.85)])
 @pytest.mark.parametrize("square", [1.0, 0.4])
 @pytest.mark.parametrize("kind", [L2Bounded, L2Ball])
@@ -201,6 +202,7 @@ def test_a_rare_large_loss_is_looked_at_where_its_moments_peak() -> None:
         assert 0.0 < found.width < width * found.lower
 
 
+@pytest.mark.long
 def test_errors_of_losses_and_masses_count_where_a_move_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     # Beside the others' charges, which hide them.
     monkeypatch.setattr(JointChange, "_charges", lambda joint, crowd, tilts: joint.change.coordinates * crowd)

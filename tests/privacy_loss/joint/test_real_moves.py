@@ -82,6 +82,7 @@ ROWS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("row", ROWS)
 def test_the_bound_is_near_what_is_attained(row: str) -> None:
     noise, scale, dimension, delta, width = ROWS[row]

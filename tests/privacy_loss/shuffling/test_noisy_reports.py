@@ -87,6 +87,7 @@ def test_many_normal_reports_hide_each_other_though_none_is_private() -> None:
     assert 0.0169 < found.lower < found.upper < 0.0206
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("scale", "power", "users", "least", "most"),
     [

@@ -24,6 +24,7 @@ def sizes(pairs: list[RationalPair], counts: list[int]) -> int:
     return math.prod(math.comb(len(p) + k - 1, k) for (p, _), k in zip(pairs, counts, strict=True))
 
 
+@pytest.mark.long
 @settings(max_examples=400, deadline=None)
 @given(st.lists(st.tuples(rational_pairs(12), st.integers(1, 8)), min_size=1, max_size=3), STEPS, st.floats(-6.0, 12.0))
 def test_no_interval_misses_the_exact_value(

@@ -21,6 +21,7 @@ def test_full_maps_keep_inner_products(kind: str, dimension: int, columns: int) 
         np.testing.assert_allclose(family.matrix, hadamard(columns)[:, :dimension] * signs / np.sqrt(columns))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("kind", "rows"), [("haar", 3), ("hadamard", 3), ("signs", 3), ("signs", 40)])
 def test_fewer_or_more_rows_keep_them_on_average(kind: str, rows: int) -> None:
     x, y = RNG.standard_normal((2, 1, 4))

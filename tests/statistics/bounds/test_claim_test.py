@@ -138,6 +138,7 @@ def test_bad_input() -> None:
         Bets(events, np.array([[0.4, 0.4]]), np.ones(1), 0.8, 0.0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: float) -> None:
     rng, level, trials = np.random.default_rng(7), 0.03, 2_000

@@ -47,6 +47,7 @@ def test_pieces_add_up_and_an_outcome_that_is_not_listed_refutes() -> None:
     assert process.result().p_value < 1e-12
 
 
+@pytest.mark.long
 def test_the_e_process_stops_on_faults_and_seldom_else() -> None:
     rng = np.random.default_rng(8)
     alarms = sum(evidence(0.5, rng, 400) >= math.log(20.0) for _ in range(200))

@@ -63,6 +63,7 @@ CURVES: list[Grown] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("curve", CURVES)
 def test_it_is_never_below_what_a_law_attains(curve: Grown) -> None:
     claims = [(math.log(grown), float(delta)) for grown, delta in curve]
@@ -171,6 +172,7 @@ def test_it_says_more_than_the_published_bound() -> None:
     assert one_run_curve_p_value(780, 1000, 1000, GaussianDP(0.528).points) < 0.041
 
 
+@pytest.mark.long
 def test_thousands_of_guesses_do_not_overflow() -> None:
     # Functions grow by 10^400 here, which once left the search with nothing but single points: 0.384.
     found = one_run_curve_p_value(3_900, 5_000, 5_000, GaussianDP(0.546).points)

@@ -21,6 +21,7 @@ def test_coins_keep_a_divergence_and_touch_it(claim: RenyiDP) -> None:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [ConcentratedDP(0.02), ConcentratedDP(1.5)], ids=str)
 def test_coins_keep_all_divergences_and_touch_them(claim: ConcentratedDP) -> None:
     orders = [*claim.orders.tolist(), 1.001, 1e3, 1e4]

@@ -10,6 +10,7 @@ from dpverify.statistics.bounds.tail_products import product_p_value
 from tests.statistics.test_exact_levels import binomials, most_excess
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (0.7, 0.0), (0.7, 0.1), (2.0, 0.02)])
 def test_no_p_value_comes_oftener_than_it_says_and_hardly_more_is_asked(epsilon: float, delta: float) -> None:
     trials, product = 9, 0.0
