@@ -390,7 +390,6 @@ def test_every_part_is_needed(line: str, mutated: str) -> None:
     assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("line", "mutated"), WRONG, ids=[mutated[:40] for _, mutated in WRONG])
 def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
