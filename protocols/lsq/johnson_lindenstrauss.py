@@ -18,36 +18,43 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.validation import check_generator, check_integer, check_vectors
 
-__all__ = ["FastProjection", "hadamard_transform", "padded_length"]
+__all__ = ["FastProjection", "hadamard_transform", "padded_length", "walsh_sums"]
 
 _BLOCK_ENTRIES = 2**18
+Number = TypeVar("Number", np.float64, np.int64)
 
 
-def hadamard_transform(rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the orthonormal Walsh-Hadamard transform `H x / sqrt(D)` of every row, in D log2(D) additions each.
+def walsh_sums(values: NDArray[Number]) -> NDArray[Number]:
+    """Make `H x` of every row in place, in D log2(D) additions each, and return them: integers stay exact.
 
     The rows have shape (points, D), and H is Sylvester's matrix, `scipy.linalg.hadamard(D)`: ValueError if D is no
     power of two.
     """
-    points, length = rows.shape
+    points, length = values.shape
     if length < 1 or length & (length - 1):
-        raise ValueError(f"rows has shape {rows.shape}, but its last axis must be a power of two.")
-    values, half = rows / math.sqrt(length), 1
+        raise ValueError(f"rows has shape {values.shape}, but its last axis must be a power of two.")
+    half = 1
     while half < length:
         pairs = values.reshape(points, -1, 2, half)
         first, second = pairs[:, :, 0], pairs[:, :, 1]
         first += second
         # first is now the sum a + b, and a - b = (a + b) - 2 b.
-        second *= -2.0
+        second *= -2
         second += first
         half *= 2
-    return np.asarray(values)
+    return values
+
+
+def hadamard_transform(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the orthonormal Walsh-Hadamard transform `H x / sqrt(D)` of every row, by `walsh_sums`."""
+    return walsh_sums(rows / math.sqrt(max(rows.shape[1], 1)))
 
 
 @dataclass(frozen=True, eq=False)

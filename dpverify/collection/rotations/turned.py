@@ -21,7 +21,7 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
-from protocols.lsq.johnson_lindenstrauss import padded_length
+from protocols.lsq.johnson_lindenstrauss import padded_length, walsh_sums
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_vectors
 
@@ -153,23 +153,16 @@ class Turned:
         """Return Y of each row, clipped, shape (rows, D)."""
         rows = np.zeros((len(np.asarray(vectors)), self.protocol.dimension), dtype=np.int64)
         rows[:, : self.dimension] = self.steps(vectors, name) * self._signs
-        return np.clip(_hadamard(rows), -self.limit, self.limit)
+        return np.clip(walsh_sums(rows), -self.limit, self.limit)
 
     def back(self, differences: ArrayLike) -> NDArray[np.float64]:
         """Return estimates of the sum of vectors, shape (d,), from + less - of each coordinate, shape (D,)."""
-        rows = _hadamard(np.asarray(differences, dtype=np.int64)[np.newaxis])
+        rows = walsh_sums(np.array(differences, dtype=np.int64, ndmin=2))
         return np.asarray(self.weight * self._signs * rows[0, : self.dimension])
 
     @property
     def _signs(self) -> NDArray[np.int64]:
         return 1 - 2 * np.array([int(sign) for sign in self.signs], dtype=np.int64)
-
-
-def _hadamard(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return H of each row: sums and differences of neighbours, as often as the length has binary digits."""
-    for _ in range(rows.shape[1].bit_length() - 1):
-        rows = np.concatenate([rows[:, ::2] + rows[:, 1::2], rows[:, ::2] - rows[:, 1::2]], axis=1)
-    return rows
 
 
 def signs_of(dimension: int, rng: np.random.Generator) -> str:
