@@ -25,6 +25,10 @@ def _kinds() -> tuple[str, ...]:
     return tuple(Sampling)
 
 
+def _of_single_steps() -> tuple[str, ...]:
+    return tuple(kind for kind in _kinds() if kind != "random-allocation")
+
+
 Rate = Annotated[
     float,
     number(
@@ -35,13 +39,14 @@ Rate = Annotated[
 ]
 StepCount = Annotated[int, integer("--steps", within="[1, inf)", help="How many steps there are.")]
 Law = Annotated[str, choice("--law", known=_laws, help="gaussian, or laplace for sums of numbers.")]
-Kind = Annotated[
+_BATCHES = "poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset"
+Kind = Annotated[str, choice("--sampling", known=_of_single_steps, help=f"{_BATCHES}.")]
+KindOfMany = Annotated[
     str,
     choice(
         "--sampling",
         known=_kinds,
-        help="poisson, fixed-size: batches without replacement, of a share --rate of the larger dataset, or "
-        "random-allocation: each record in one of --steps.",
+        help=f"{_BATCHES}; or random-allocation: each record in one of --steps, and none is replaced.",
     ),
 ]
 Neighbours = Annotated[
@@ -49,7 +54,7 @@ Neighbours = Annotated[
     choice(
         "--adjacency",
         known=lambda: tuple(Adjacency),
-        help="Which datasets are neighbours; with fixed-size no zero-out, with random-allocation no replace-one.",
+        help="Which datasets are neighbours; with fixed-size no zero-out.",
     ),
 ]
 
@@ -69,7 +74,7 @@ def account_steps(
     steps: StepCount = 1,
     passes: Passes = 1,
     law: Law = "gaussian",
-    sampling: Kind = "poisson",
+    sampling: KindOfMany = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,

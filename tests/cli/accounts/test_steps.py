@@ -36,3 +36,9 @@ def test_no_noise_is_not_called_too_little_where_it_is_enough(run: Run) -> None:
 def test_a_budget_for_noise_has_a_delta(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["least", "noise", "--epsilon", "1", "--delta", "0"]) == 2
     assert capsys.readouterr().err.startswith("--delta='0' must be a finite number in (0, 1).")
+
+
+def test_what_is_of_many_steps_is_not_offered_for_one(capsys: pytest.CaptureFixture[str]) -> None:
+    words = "least noise --epsilon 1 --delta 1e-5 --sampling random-allocation"
+    assert cli.main(words.split()) == 2
+    assert capsys.readouterr().err.strip() == "--sampling='random-allocation' must be one of poisson, fixed-size."
