@@ -79,6 +79,7 @@ def killed(folder: Path, made: Manifest, before: int | None) -> tuple[set[int], 
         status = 1
         try:
             os.close(reading)
+            sys.dont_write_bytecode = True  # or the first of them makes calls that no other one makes
             traced(_TRACEME, 0, None, None)
             os.kill(os.getpid(), signal.SIGSTOP)
             collect(folder, made, telling)
@@ -102,7 +103,8 @@ def killed(folder: Path, made: Manifest, before: int | None) -> tuple[set[int], 
             calls += int.from_bytes(info.raw[24:32], "little") in _WRITES
             if calls == before:
                 os.kill(child, signal.SIGKILL)
-    assert os.WIFSIGNALED(status) if before else os.WEXITSTATUS(status) == 0
+    # One that made fewer calls than the one that was counted has ended, and is held to what it acknowledged.
+    assert os.WIFSIGNALED(status) if before and calls >= before else os.WEXITSTATUS(status) == 0
     with os.fdopen(reading) as lines:
         return {place for line in lines for place in json.loads(line)}, calls
 
