@@ -1,10 +1,10 @@
 """What the twin of a protocol for sums states: the noise's law, the pair of its largest move, error and messages.
 
 **Only the largest move matters**, of noise Z with a unimodal law f. At epsilon >= 0 the divergence of Z from Z + a is
-the sum over y of `(f(y) - e^epsilon f(y-a))+`. Up to the mode f(y-a) falls with a. Beyond it f(y-a) >= f(y) at first, so
-that the term is 0, and from where it is not f(y-a) falls as well. So no term falls with a, and that of Z + a from Z is
-the same of -Z. Each direction at -epsilon is a rising function of the other one at epsilon. So the pair of a move by L
-dominates that of every change of one user's integer, whatever the others hold, at every real epsilon.
+the sum over y of `(f(y) - e^epsilon f(y-a))+`. Up to the mode f(y-a) falls with a. Beyond it f(y-a) >= f(y) at first,
+so that the term is 0, and from where it is not f(y-a) falls as well. So no term falls with a, and that of Z + a from Z
+is the same of -Z. Each direction at -epsilon is a rising function of the other one at epsilon. So the pair of a move by
+L dominates that of every change of one user's integer, whatever the others hold, at every real epsilon.
 
 **Rounding is part of the law.** A real number x between two integers has the law `(1-f) N(floor x) + f N(ceil x)`,
 which is affine between integers: the divergence of two inputs is jointly convex there, and largest at integers.
