@@ -40,10 +40,10 @@ def least_noise(
     *,
     steps: int = 1,
     rate: float = 1.0,
-    passes: int = 1,
     law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
     sampling: Sampling | str = Sampling.POISSON,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    passes: int = 1,
     relative_width: float = 1e-4,
 ) -> Interval:
     """Return the least noise multiplier with which so many steps meet a budget.
