@@ -5,6 +5,9 @@ q. That view is private by the noise, of which `SumClaims` has the pair of a mov
 The distance d is charged, (1 + e^epsilon) d to delta for each of several sums, as the distances of independent views
 add up. The views themselves are not known to be pure, and pairs of theirs are not listed: only curves are bounded.
 
+The noise is unimodal: log-concave for r >= 1, and for r < 1 the pmf g of NB falls, so that the law of the difference,
+the sum over j of g(j) g(j+k), falls with k >= 0.
+
 **What is attained** is the privacy of the sum modulo q, which anybody can read off the messages: that of the sum itself
 but for the chance that the noise leaves q integers around it.
 """
@@ -45,9 +48,6 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
     def noise_law(self, protocol: SplitAndMix, share: float, tail: float) -> IntegerLaw:
         return two_sided(protocol.shape * share, protocol.p, tail) if share > 0.0 else point_mass(0)
 
-    def log_concave(self, protocol: SplitAndMix) -> bool:
-        return protocol.shape >= 1.0
-
     def distance(self, protocol: SplitAndMix) -> float:
         """Return an upper bound on the distance of the shuffled shares from a view that the noisy sum makes."""
         return split_distance(protocol.users, protocol.shares, protocol.modulus)
@@ -64,7 +64,7 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
 
         Its ratios of neighbours fall to p. No pure guarantee is claimed of the messages.
         """
-        if protocol.p == 0.0 or not self.log_concave(protocol):
+        if protocol.p == 0.0 or protocol.shape < 1.0:
             return Interval(0.0, math.inf)
         return Interval(0.0, -math.log(protocol.p) * protocol.largest * (1.0 + 8.0 * UNIT))
 

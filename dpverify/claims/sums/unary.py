@@ -1,7 +1,7 @@
 """What is true of `protocols.sums.unary`.
 
 The view is the sum of the integers and the noise, which does not depend on the data: `SumClaims` has its pair. Poisson
-and NB laws are log-concave, the latter for r >= 1. More noise is that of less and independent noise on top, as for bits
+and NB laws are unimodal. More noise is that of less and independent noise on top, as for bits
 (`dpverify.claims.bitsum.negative_binomial` has the proof), so that more of any parameter is more private.
 """
 
@@ -83,9 +83,6 @@ class PoissonSumClaims(UnarySumClaims[PoissonSum]):
     def noise_law(self, protocol: PoissonSum, share: float, tail: float) -> IntegerLaw:
         return poisson(protocol.mean * share, tail)
 
-    def log_concave(self, protocol: PoissonSum) -> bool:
-        return True
-
     def variance(self, protocol: PoissonSum) -> float:
         return protocol.mean
 
@@ -100,9 +97,6 @@ class NegativeBinomialSumClaims(UnarySumClaims[NegativeBinomialSum]):
 
     def noise_law(self, protocol: NegativeBinomialSum, share: float, tail: float) -> IntegerLaw:
         return negative_binomial(protocol.shape * share, protocol.p, tail) if share > 0.0 else point_mass(0)
-
-    def log_concave(self, protocol: NegativeBinomialSum) -> bool:
-        return protocol.shape >= 1.0
 
     def variance(self, protocol: NegativeBinomialSum) -> float:
         return float(formulas.variance(FLOATS, protocol.p, protocol.shape))

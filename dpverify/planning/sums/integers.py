@@ -215,10 +215,15 @@ def _negative_binomial(budget: Budget, users: int, largest: int, instances: int)
     def made(rest: float) -> NegativeBinomialSum:
         return NegativeBinomialSum(users, largest, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
 
-    def epsilon(rest: float) -> float:
-        return _epsilon(made(rest), instances, budget.delta)
+    # What of epsilon is the skewness's alone is about a power of the rest, and quickly found.
+    normal = _epsilon(PoissonSum(users, largest, error**2), instances, budget.delta)
 
-    rest = smallest_at_level(epsilon, budget.epsilon, 0.5, 1.0 - 1e-6, 2e-3)
+    def excess(rest: float) -> float:
+        return _epsilon(made(rest), instances, budget.delta) - normal
+
+    rest = None
+    if normal < budget.epsilon:
+        rest = smallest_at_level(excess, budget.epsilon - normal, 0.5, 1.0 - 1e-6, 2e-3)
     if rest is None:
         raise InfeasibleBudgetError(f"epsilon={budget.epsilon!r} cannot be met by nb-sum within 1 % of Poisson noise.")
     return made(rest)
