@@ -1,8 +1,9 @@
 """What protocols for a sum of integers have in common, and how real numbers are rounded to integers for them.
 
 A user holds an integer or a real number from a to b. What is sent, and hidden, is an integer from 0 to L: how many
-steps it is above a, rounded at random so that its mean is right. `randomize`, `sample_view` and `rounded` are simulations in floating point, from a generator that can be run
-again; a real client sends `report` of what `exactly_rounded` makes, both exact, from the operating system's entropy.
+steps it is above a, rounded at random so that its mean is right. `randomize`, `sample_view` and `rounded` are
+simulations in floating point, from a generator that can be run again; a real client sends `report`, exact, from the
+operating system's entropy.
 """
 
 from __future__ import annotations
