@@ -29,8 +29,8 @@ class SplitAndMix(SumProtocol):
 
     Parameters
     ----------
-    users, largest, smallest, steps
-        n, b, a and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     modulus : int
         q, in (n L, 2^53]. Estimates are in the q integers around [0, n L]: noise that goes farther wraps round.
     shares : int
@@ -39,6 +39,8 @@ class SplitAndMix(SumProtocol):
         In [0, 1): the larger, the more noise.
     shape : float
         r > 0, over all users.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------

@@ -72,10 +72,12 @@ class PoissonSum(UnarySum):
 
     Parameters
     ----------
-    users, largest, smallest, steps
-        n, b, a and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     mean : float
         The mean, and the variance, of the noise of all users together; at least 0.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------
@@ -112,12 +114,14 @@ class NegativeBinomialSum(UnarySum):
 
     Parameters
     ----------
-    users, largest, smallest, steps
-        n, b, a and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     shape : float
         r > 0, over all users.
     p : float
         In [0, 1), with the seeds' meaning: pmf `C(z+r-1, z) (1-p)^r p^z`.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------
