@@ -55,8 +55,8 @@ def sum_front(
     largest: float,
     real: bool = False,
     instances: int = 1,
-    steps: Sequence[int] = STEPS,
     protocols: Sequence[str] | None = None,
+    steps: Sequence[int] = STEPS,
     within: float = WITHIN,
 ) -> SumFront:
     """Plan sums of numbers in several numbers of steps, and say which no other beats in both messages and error.
