@@ -50,6 +50,26 @@ def test_help_needs_no_package_but_its_own(words: list[str]) -> None:
     assert not after(*words) & (EVERYTHING - {"pydantic"})  # of typer, which reads the words with it
 
 
+@pytest.mark.parametrize(("words", "status"), [([], 0), (["--help"], 0), (["--version"], 0), (["plna"], 2)])
+def test_what_runs_no_command_imports_none(words: list[str], status: int) -> None:
+    modules = imported(f"from dpverify.cli import main\nassert main(sys.argv[1:]) == {status}", *words)
+    assert not {name for name in modules if name.startswith(("dpverify.cli.plans", "dpverify.claims"))}
+    assert "dpverify.guarantee" not in modules
+
+
+@pytest.mark.parametrize("words", [[], ["--", "plan"]], ids=["completion", "dashes"])
+def test_where_a_command_may_still_come_it_is_the_real_one(words: list[str]) -> None:
+    environment = os.environ | (
+        {}
+        if words
+        else {"_DPVERIFY_COMPLETE": "complete_bash", "COMP_WORDS": "dpverify plan --epsi", "COMP_CWORD": "2"}
+    )
+    told = subprocess.run(
+        [sys.executable, "-m", "dpverify", *words], capture_output=True, text=True, env=environment, cwd=ROOT
+    )
+    assert "--epsilon" in told.stdout + told.stderr
+
+
 def test_a_mistyped_option_is_told_before_anything_is_imported() -> None:
     code = "from dpverify.cli import main\nassert main(sys.argv[1:]) == 2"
     assert not imported(code, "plan", "--users", "0") & (EVERYTHING - {"rich", "pydantic"})

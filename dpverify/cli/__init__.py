@@ -23,50 +23,54 @@ from dpverify.optional import MissingPackageError, needing
 
 __all__ = ["application", "main"]
 
-_COMMANDS = {
-    "budget": "plans.budget",
-    "plan": "plans.plan",
-    "least": "plans.least",
-    "front": "plans.least",
-    "means": "plans.means",
-    "sums": "plans.sums",
-    "design": "plans.design",
-    "aggregate": "collections.aggregate",
-    "account": "accounts.account",
-    "amplify": "plans.amplify",
-    "crowd": "plans.crowd",
-    "rappor": "learners.rappor",
-    "audit": "audits.audit",
-    "canaries": "audits.canaries",
-    "certify": "accounts.certify",
-    "check": "accounts.check",
-    "formula": "papers.formula",
-    "theorems": "papers.theorems",
-    "report": "pictures.report",
-    "reproduce": "papers.reproduce",
-    "serve": "pictures.serve",
-    "classify": "learners.classify",
-    "predict": "learners.classify",
-    "decode": "learners.decode",
-    "demo": "pictures.demo",
-    "collect": "collections.collect",
-    "rehearse": "collections.rehearse",
-    "release": "collections.collect",
-    "spend": "accounts.spending",
-    "spent": "accounts.spending",
+_LISTED = {
+    "From a budget to parameters": {
+        "plan": ("plans.plan", "Find protocol parameters that meet a privacy budget."),
+        "front": ("plans.least", "Show error against messages, and recommend a plan."),
+        "least": ("plans.least", "Find the least users, epsilon or messages for an error."),
+        "budget": ("plans.budget", "Split a budget: what each of many instances may spend."),
+        "means": ("plans.means", "Compare local, shuffled and central means at one budget."),
+        "sums": ("plans.sums", "Compare sums of integers or vectors with a trusted curator."),
+        "design": ("plans.design", "Find the noise of many queries, day after day."),
+        "rappor": ("learners.rappor", "Find RAPPOR's parameters from the privacy of reports."),
+    },
+    "From parameters to what they guarantee": {
+        "account": ("accounts.account", "Compute what parameters really guarantee, as an interval."),
+        "amplify": ("plans.amplify", "Show what shuffling the reports of n users gives."),
+        "crowd": ("plans.crowd", "Show epsilon against the share of honest users."),
+        "certify": ("accounts.certify", "Enclose one instance's delta to any number of digits."),
+        "check": ("accounts.check", "Accept or refuse a certificate with integers alone."),
+        "spend": ("accounts.spending", "Write down runs that are about to take place."),
+        "spent": ("accounts.spending", "Show what is spent of a ledger's budget; or make the ledger."),
+    },
+    "From code to whether it keeps its word": {
+        "audit": ("audits.audit", "Test whether a running implementation keeps its promise."),
+        "canaries": ("audits.canaries", "Audit a mechanism in one run, by secret bits guessed right."),
+    },
+    "From users' uploads to estimates": {
+        "rehearse": ("collections.rehearse", "Simulate days of a collection."),
+        "collect": ("collections.collect", "Take the uploads of one batch over HTTP, each once."),
+        "release": ("collections.collect", "Release a query's batch, shuffled, and delete its uploads."),
+        "aggregate": ("collections.aggregate", "Estimate from released batches, with exact intervals."),
+    },
+    "From users' points to a classifier": {
+        "classify": ("learners.classify", "Learn a classifier from points that users keep to themselves."),
+        "predict": ("learners.classify", "Predict the labels of points with a learned model."),
+        "decode": ("learners.decode", "Show what the classes of a learned model are about."),
+    },
+    "What the papers say, and what holds": {
+        "theorems": ("papers.theorems", "Show what was found about the theorems of the sources."),
+        "formula": ("papers.formula", "Evaluate, invert or print a closed form of the sources."),
+        "reproduce": ("papers.reproduce", "Make a figure or table of the sources again."),
+    },
+    "To look at": {
+        "demo": ("pictures.demo", "Learn digits from 1,347 users, with and without privacy."),
+        "report": ("pictures.report", "Write plans, privacy, errors and an audit to one HTML page."),
+        "serve": ("pictures.serve", "Plan in a browser, with sliders and the engine's curves."),
+    },
 }
-"""The module here of each command."""
-
-_HEADINGS = {
-    "From a budget to parameters": ("plan", "front", "least", "budget", "means", "sums", "design", "rappor"),
-    "From parameters to what they guarantee": ("account", "amplify", "crowd", "certify", "check", "spend", "spent"),
-    "From code to whether it keeps its word": ("audit", "canaries"),
-    "From users' uploads to estimates": ("rehearse", "collect", "release", "aggregate"),
-    "From users' points to a classifier": ("classify", "predict", "decode"),
-    "What the papers say, and what holds": ("theorems", "formula", "reproduce"),
-    "To look at": ("demo", "report", "serve"),
-}
-"""What --help lists, in this order."""
+"""What --help lists under each heading, in this order: the module here of each command, and its first sentence."""
+_COMMANDS = {name: module for under in _LISTED.values() for name, (module, _) in under.items()}
 
 _WITHOUT_RESULT = ("check", "collect", "demo", "release", "report", "serve", "theorems errata", "theorems coverage")
 """Commands that print no result, and so have no options for its format."""
@@ -104,11 +108,32 @@ def dpverify(
     """
 
 
+def _without_commands() -> typer.Typer:
+    app = typer.Typer(cls=under_headings(_LISTED), rich_markup_mode=None, pretty_exceptions_enable=False)
+    app.callback()(dpverify)
+    return app
+
+
+def _names_alone() -> typer.Typer:
+    """Return an application that has the commands' names and first sentences, and runs none: it imports no module."""
+    app = _without_commands()
+    for under in _LISTED.values():
+        for name, (_, sentence) in under.items():
+            app.command(name, help=sentence)(lambda: None)
+    return app
+
+
+def _runs_none(words: Sequence[str]) -> bool:
+    """Return whether words end before a command: in the list of all, the version, or a word that is no command."""
+    completing = "_DPVERIFY_COMPLETE" in os.environ  # of typer: what is typed stands in the environment
+    first = words[0] if words else "--help"
+    return not completing and (first in ("--help", "--version") or not first.startswith("-"))
+
+
 @functools.cache
 def application(command: str | None = None) -> typer.Typer:
     """Return the application, or no more of it than the module of one command has: the others cost time to import."""
-    app = typer.Typer(cls=under_headings(_HEADINGS), rich_markup_mode=None, pretty_exceptions_enable=False)
-    app.callback()(dpverify)
+    app = _without_commands()
     for name in dict.fromkeys(_COMMANDS.values()):
         if command is None or name == _COMMANDS[command]:
             # What is spent is typed as behind `dpverify account`.
@@ -143,7 +168,7 @@ def _run(words: list[str]) -> int:
         return 0
     if typed == "theorems":
         words = _module("papers.theorems").in_full(words)
-    program: Any = typer.main.get_command(application(typed))
+    program: Any = typer.main.get_command(_names_alone() if typed is None and _runs_none(words) else application(typed))
     offer_formats(program, _WITHOUT_RESULT)
     command, words = invoked(program, words)
     if "--help" in words:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from typer.core import TyperGroup
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
 
 __all__ = ["Listed", "on_few_columns", "under_headings"]
 
@@ -15,7 +15,7 @@ __all__ = ["Listed", "on_few_columns", "under_headings"]
 class Listed(TyperGroup):
     """A group whose help lists every command with its whole first sentence, which typer would cut to one line."""
 
-    headings: Mapping[str, tuple[str, ...]] = {}
+    headings: Mapping[str, Collection[str]] = {}
     """Headings, and the commands under each; all under one where it is empty."""
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
@@ -33,7 +33,7 @@ class Listed(TyperGroup):
                     formatter.write_dl(rows)
 
 
-def under_headings(headings: Mapping[str, tuple[str, ...]]) -> type[Listed]:
+def under_headings(headings: Mapping[str, Collection[str]]) -> type[Listed]:
     """Return the class of a group with these headings, and the commands under each."""
     return type("Listed", (Listed,), {"headings": headings})
 

@@ -12,6 +12,7 @@ from dpverify.guarantee import Interval
 from dpverify.papers.theorem import Theorem
 from dpverify.planning.crowds import Crowd
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.risks.meaning import Meaning
 from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.shown import Drawn, Plain, named
 
@@ -77,14 +78,15 @@ class Dossier(Drawn):
     - crowd: Epsilon against the share of users who follow the protocol; None where it cannot be computed.
     - audit: What runs of an implementation showed, if there is an audit.
     - theorems: The claims of the sources that the plans rest on.
-    - left_out: Why "crowd" or "audit" is None where it would have taken too long, in a sentence.
+    - left_out: Why "crowd", "audit" or "meaning" is None where it would have taken too long, in a sentence.
+    - meaning: What the best attacker reaches, where every bit may change.
     """
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
     figure_by: ClassVar[str] = "dpverify.report.dossiers:dossier_errors"
     plain_as: ClassVar[str] = (
         "title recommended=_recommended reason plans joint profile losses tail by_users "
-        "by_epsilon crowd audit theorems=_verdicts left_out"
+        "by_epsilon crowd audit theorems=_verdicts left_out meaning"
     )
 
     title: str
@@ -101,6 +103,7 @@ class Dossier(Drawn):
     audit: Evidence | None
     theorems: Sequence[Theorem]
     left_out: Mapping[str, str] = field(default_factory=dict)
+    meaning: Meaning | None = None
 
     @property
     def published(self) -> PlanRow | None:

@@ -32,6 +32,7 @@ from dpverify.papers.theorem import Theorem
 from dpverify.planning.answers import change_of, honest_users
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
+from dpverify.planning.risks.meaning import Meaning, meaning_of_plan
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.statistics.family import Verdict
 from protocols.validation import check_choice, check_integer, check_real
@@ -181,7 +182,7 @@ def full_report(
     change = change_of(instances, squared_change)
     honest = honest_users(honest, users)
 
-    steps = _Steps(progress, len(BITSUMS) + 6 + 2 * len(_SHARES) + (not isinstance(change, Full)), seconds)
+    steps = _Steps(progress, len(BITSUMS) + 7 + 2 * len(_SHARES) + (not isinstance(change, Full)), seconds)
     left_out: dict[str, str] = {}
     told, rows = steps.within("plans"), []
     for name in BITSUMS:
@@ -219,6 +220,15 @@ def full_report(
         if not isinstance(change, Full):
             makers.append(partial(delta_curve, "joint change", chosen, change, budget))
         tails = _curves(makers, "curve", steps)
+    meaning: Meaning | None = None
+    with steps.step("the best attacker"):
+        try:
+            if (late := steps.late()) is None:
+                meaning = meaning_of_plan(chosen)
+        except CapacityError as error:
+            late = error.reason
+        if late is not None:
+            left_out["meaning"] = late
     by_users, by_epsilon = _errors(plans, chosen, steps)
     with steps.step("honest users"):
         among = None
@@ -250,6 +260,7 @@ def full_report(
         evidence,
         applying(plans),
         left_out,
+        meaning,
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
 from dpverify.laws import noise
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.window import IntegerLaw, point_mass
@@ -29,6 +30,8 @@ __all__ = [
 TAIL = 1e-18
 """The mass that may be cut off at each side of a part: no audit can tell it from 0."""
 _MOST_CELLS = 2**22
+_MOST_PRODUCTS = 2**35
+"""Some seconds."""
 
 
 def kept_ones(ones: int, drop_probability: float) -> IntegerLaw:
@@ -47,6 +50,11 @@ def discrete_laplace(p: float) -> IntegerLaw:
 
 
 def _sum(a: IntegerLaw, b: IntegerLaw) -> IntegerLaw:
+    if a.pmf.size * b.pmf.size > _MOST_PRODUCTS:
+        raise CapacityError(
+            f"the law of a sum of parts with {a.pmf.size} and {b.pmf.size} atoms is needed, but at most "
+            f"{_MOST_PRODUCTS:.2g} pairs of these are added up."
+        )
     pmf = np.convolve(a.pmf, b.pmf)
     error = a.relative_error + b.relative_error + (min(a.pmf.size, b.pmf.size) + 4.0) * UNIT
     return IntegerLaw(a.start + b.start, pmf, error, a.tail_below + b.tail_below, a.tail_above + b.tail_above)

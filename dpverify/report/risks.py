@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from dpverify.planning.risks.meaning import Meaning
 
-__all__ = ["meaning_table", "trade_off_figure"]
+__all__ = ["meaning_rows", "meaning_table", "trade_off_figure"]
 
 _DIGITS = 6
 _WORDS = {
@@ -35,14 +35,25 @@ _NEIGHBOURS = {
 }
 
 
+def meaning_rows(meaning: Meaning) -> list[dict[str, str]]:
+    """Return what is asked, what is reached blindly, and both ends of what the best attacker reaches, as texts."""
+    return [
+        {
+            "about": _WORDS[risk.attack.value].format("" if risk.at is None else unrounded(risk.at)),
+            "blind": rounded(risk.blind, _DIGITS),
+            "least": rounded_down(risk.least, _DIGITS),
+            "most": rounded_up(risk.most, _DIGITS),
+        }
+        for risk in meaning.risks
+    ]
+
+
 def meaning_table(meaning: Meaning) -> RenderableType:
     """Return what the best attacker reaches, one row for each question, and who she is."""
     table = rows_under("the best", "neighbours", "view", numbers=("blind", "at least", "at most"))
-    for risk in meaning.risks:
-        about = risk.guarantee
-        words = _WORDS[risk.attack.value].format("" if risk.at is None else unrounded(risk.at))
-        ends = rounded_down(risk.least, _DIGITS), rounded_up(risk.most, _DIGITS)
-        table.add_row(words, about.adjacency.value, about.threat_model.value, rounded(risk.blind, _DIGITS), *ends)
+    for risk, row in zip(meaning.risks, meaning_rows(meaning), strict=True):
+        of = risk.guarantee
+        table.add_row(row["about"], of.adjacency.value, of.threat_model.value, row["blind"], row["least"], row["most"])
     told = f"To be told apart: {_NEIGHBOURS[meaning.guarantee.adjacency]}; all else is known. Blind: without the view."
     return Group(title("What the best attacker reaches"), table, Text(told))
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
     from dpverify.planning.steps.account import StepsResult
+    from dpverify.planning.steps.step import Steps
 
 __all__ = [
     "WIDTH",
@@ -219,13 +220,27 @@ def steps_table(result: StepsResult) -> RenderableType:
     """Return what steps of a trusted curator give, as an interval, and what is assumed."""
     steps = result.steps
     return Group(
-        title(f"{counted(steps.number, 'noisy step')}, {steps.adjacency.value}"),
+        title(f"{_steps(steps)}, {steps.adjacency.value}"),
         *(Text(f"{count:,} x {step}") for step, count in steps.parts[:_MOST_STEPS]),
         *([Text("...")] if len(steps.parts) > _MOST_STEPS else []),
         _point(result),
         Text(f"At most: {reading([result.guarantee])}."),
         *(Text(f"Note: {note}.") for note in result.notes),
     )
+
+
+def _steps(steps: Steps) -> str:
+    """Return how many steps there are, one by one and in passes."""
+    from dpverify.planning.steps.allocation import RandomAllocation
+
+    in_passes = [(step.steps, count) for step, count in steps.parts if isinstance(step, RandomAllocation)]
+    single = steps.number - sum(count for _, count in in_passes)
+    passes = [
+        f"{counted(count, 'pass', 'passes')} of {counted(each, 'noisy step')}"
+        for each, count in in_passes[:_MOST_STEPS]
+    ]
+    more = ["..."] if len(in_passes) > _MOST_STEPS else []
+    return ", ".join([*([counted(single, "noisy step")] if single else []), *passes, *more])
 
 
 def enough(honest: int, users: int) -> str:

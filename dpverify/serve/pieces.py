@@ -32,15 +32,15 @@ may go, and the rest."""
 class Piece:
     """A plan, its privacy profile, its epsilon, or one point of a curve.
 
-    - curve ({"quick", "plan", "profile", "account", "users", "epsilon", "honest"}): What it belongs to; "quick" is a
-      plan until there is the best, "users" and "epsilon" are errors against that control.
+    - curve ({"quick", "plan", "profile", "account", "meaning", "users", "epsilon", "honest"}): What it belongs to;
+      "quick" is a plan until there is the best, "users" and "epsilon" are errors against that control.
     - way ({"published", "exact", "joint"}): See `dpverify.serve.work.WAYS`.
     - state: What is planned.
     - x: Where, for a point.
     - turn: When it is wanted, `AT_ONCE` to `FINE`.
     """
 
-    curve: Literal["quick", "plan", "profile", "account", "users", "epsilon", "honest"]
+    curve: Literal["quick", "plan", "profile", "account", "meaning", "users", "epsilon", "honest"]
     way: Way
     state: State
     x: str = ""
@@ -68,6 +68,7 @@ def pieces(state: State) -> list[Piece]:
         *(replace(piece, turn=AT_ONCE) for piece in begun),
         *first[1:],
         *_others(state, ways[1:]),
+        Piece("meaning", "exact", state, turn=COARSE),
         *(replace(piece, turn=COARSE) for piece in _first(coarse) if piece not in begun),
         *honest,
         *fine,
@@ -123,6 +124,8 @@ async def _answer(piece: Piece, desk: Desk, rank: tuple[int, ...]) -> dict[str, 
         return {"points": [{"x": delta, **_both(end)} for delta, end in zip(work.DELTAS, ends, strict=True)]}
     if piece.curve == "account":
         return _both(await desk.ask(("account", question), work.accounted, question, row, rank=rank, near=question))
+    if piece.curve == "meaning":
+        return {"rows": await desk.ask(("meaning", question), work.meaning, row, rank=rank, near=question)}
     if piece.curve == "honest":
         users = share_of_users("share", piece.x, piece.state.users)
         return {

@@ -12,7 +12,9 @@ from dpverify.planning.answers import within_limits
 from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.result import HonestView
+from dpverify.planning.risks.meaning import meaning_of_plan
 from dpverify.planning.sweeps.setting import FailedPlan, Setting
+from dpverify.report.risks import meaning_rows
 from dpverify.serve.state import State
 from dpverify.shown import plain
 
@@ -24,6 +26,7 @@ __all__ = [
     "Way",
     "accounted",
     "honest",
+    "meaning",
     "planned",
     "profile",
     "quickly",
@@ -123,6 +126,17 @@ def accounted(question: Question, row: PlanRow) -> Interval:
             threat_model=row.guarantee.threat_model,
             honest=row.honest,
         ).epsilon
+    except CapacityError as error:
+        raise Refusal(error.reason) from error
+
+
+def meaning(row: PlanRow) -> list[dict[str, str]]:
+    """Return what the best attacker reaches, row by row.
+
+    Raises Refusal if the law is too large to compute.
+    """
+    try:
+        return meaning_rows(meaning_of_plan(row))
     except CapacityError as error:
         raise Refusal(error.reason) from error
 

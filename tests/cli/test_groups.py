@@ -1,6 +1,7 @@
 """The help of a group says of every command what it is for, at any width."""
 
 import pytest
+import typer
 
 from dpverify import cli
 
@@ -27,13 +28,15 @@ def test_every_command_is_under_a_heading_and_takes_one_line(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lines = _help(capsys, monkeypatch, 80)
-    listed = [name for names in cli._HEADINGS.values() for name in names]
-    assert sorted(listed) == sorted(cli._COMMANDS)
-    shown = lines[lines.index(f"{next(iter(cli._HEADINGS))}:") :]
-    assert [line.split()[0] for line in shown if line.startswith("  ")] == listed
-    assert [line for line in shown if line and not line.startswith("  ")] == [
-        f"{heading}:" for heading in cli._HEADINGS
-    ]
+    shown = lines[lines.index(f"{next(iter(cli._LISTED))}:") :]
+    assert [line.split()[0] for line in shown if line.startswith("  ")] == list(cli._COMMANDS)
+    assert [line for line in shown if line and not line.startswith("  ")] == [f"{heading}:" for heading in cli._LISTED]
+
+
+def test_the_list_says_of_every_command_what_its_own_help_says_first() -> None:
+    commands = typer.main.get_command(cli.application()).commands  # type: ignore[attr-defined]
+    own = {name: command.get_short_help_str(10_000) for name, command in commands.items()}
+    assert own == {name: sentence for under in cli._LISTED.values() for name, (_, sentence) in under.items()}
 
 
 def test_the_help_of_one_command_knows_no_other(

@@ -46,7 +46,7 @@ def test_words_lead_to_a_command_in_any_case(program: Any) -> None:
 
 def test_words_that_lead_nowhere(program: Any) -> None:
     for words, said in (
-        (["acount"], r"^'acount' must be a command of `dpverify`: budget, plan, "),
+        (["acount"], r"^'acount' must be a command of `dpverify`: plan, front, "),
         (["account", "4nb"], r"^'4nb' must be a command of `dpverify account`: rr, 3nb, nb, "),
         (["account"], r"^`dpverify account` must be followed by a command: rr, 3nb, nb, "),
     ):

@@ -183,11 +183,11 @@ def test_a_report_that_is_late_leaves_parts_out_and_says_so() -> None:
     found = full_report(("1", "1e-3"), users=20, instances=1, bitsum="rr", trials=100, seconds=1e-9)
     assert {row.bitsum for row in found.plans.rows} >= {"rr", "3nb", "nb"}
     assert (found.crowd, found.audit) == (None, None)
-    assert set(found.left_out) == {"crowd", "audit"}
+    assert set(found.left_out) == {"crowd", "audit", "meaning"}
     for curves in (found.profile, found.losses, found.tail, found.by_users, found.by_epsilon):
         assert "took 1e-09 seconds of processor time" in "".join(curves.notes)
     page = found.to_html()
     assert page.rstrip().endswith("</html>")
-    assert page.count("took 1e-09 seconds of processor time") == 5
+    assert page.count("took 1e-09 seconds of processor time") == 6
     with pytest.raises(ValueError, match=r"seconds=0\.0 must be"):
         full_report(("1", "1e-3"), users=20, instances=1, seconds=0.0)

@@ -6,8 +6,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from dpverify.guarantee import CapacityError
 from dpverify.laws import views
-from dpverify.laws.noise import binomial
+from dpverify.laws.noise import binomial, poisson
 from dpverify.laws.window import IntegerLaw, point_mass
 from tests.refusals import refused
 
@@ -39,6 +40,12 @@ def test_what_is_cut_off_is_charged() -> None:
     assert views.total(short, short).tail_above == pytest.approx(0.4)
     assert views.one_count(short).outside == 0.2
     assert views.two_counts(short, short, point_mass(0)).outside == pytest.approx(0.4)
+
+
+def test_a_sum_that_would_take_hours_is_refused() -> None:
+    wide = poisson(1e9)
+    with pytest.raises(CapacityError, match=r"^the law of a sum of parts with \d+ and \d+ atoms is needed"):
+        views.total(wide, wide.mirrored())
 
 
 def test_differences_are_read_from_the_counts() -> None:

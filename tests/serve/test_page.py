@@ -49,6 +49,8 @@ def test_the_page_shows_the_numbers_of_the_library(shown: Opened) -> None:
     assert low <= high <= 1.0
     for figure in ("profile", "users", "epsilon", "honest"):
         assert marks(shown.page, figure) >= 5, figure
+    least, most = map(float, shown.page.locator("#risks tr", has_text="advantage").locator("td").all_inner_texts()[1:])
+    assert 0.0 < least <= most < 0.5
 
 
 def test_a_slider_changes_the_curve_the_address_and_the_lines(shown: Opened) -> None:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
+from dpverify.planning.account import account
 from dpverify.planning.plan import plan
 from dpverify.serve.desk import Desk
 from dpverify.serve.pieces import pieces, streamed
@@ -78,6 +79,17 @@ def test_points_are_the_plans_of_the_library() -> None:
     assert found["users/exact/100"]["y"] == plan("poisson", ("1", "1e-6"), users=100, instances=2).bitsum_rmse
     assert found["epsilon/exact/0.5"]["y"] == plan("poisson", ("0.5", "1e-6"), users=50, instances=2).bitsum_rmse
     assert found["honest/exact/0.5"]["lower"] > row.guarantee.epsilon
+
+
+def test_what_the_plan_means_is_what_its_account_means() -> None:
+    row = plan("poisson", ("1", "1e-6"), users=50, instances=2)
+    meaning = account(row.protocol, instances=2, delta="1e-6").meaning(relative_width=1e-5)
+    found = {each["about"]: each for each in answers(SMALL, {"meaning/exact"})["meaning/exact"]["rows"]}
+    for risk, about in zip(meaning.risks[:2], ("advantage", "false negatives at rate 0.01"), strict=True):
+        least, most = float(found[about]["least"]), float(found[about]["most"])
+        assert least - 1e-6 <= risk.value.midpoint <= most + 1e-6
+        assert most - least <= 0.02
+    assert set(found) >= {"guess at prior 0.5", "guess at prior 0.01", "guess among 10 values"}
 
 
 def test_what_has_no_plan_is_a_reason() -> None:

@@ -1,10 +1,10 @@
 """What the twin of a protocol for sums states: the noise's law, the pair of its largest move, error and messages.
 
-**Only the largest move matters.** Where the noise Z has a log-concave law, `P(Z+a = y) / P(Z = y)` rises with y, so
-that the best event of Z + a against Z is {y >= t}, and of Z against Z + a {y <= t}. Both divergences grow with a, at
-every real epsilon: P(Z+a >= t) grows and P(Z >= t) stays, P(Z <= t) stays and P(Z+a <= t) falls. So the pair of a move
-by L dominates that of every change of one user's integer, whatever the others hold. Of other noise all L moves are
-listed.
+**Only the largest move matters**, of noise Z with a unimodal law f. At epsilon >= 0 the divergence of Z from Z + a is
+the sum over y of `(f(y) - e^epsilon f(y-a))+`. Up to the mode f(y-a) falls with a. Beyond it f(y-a) >= f(y) at first,
+so that the term is 0, and from where it is not f(y-a) falls as well. So no term falls with a, and that of Z + a from Z
+is the same of -Z. Each direction at -epsilon is a rising function of the other one at epsilon. So the pair of a move by
+L dominates that of every change of one user's integer, whatever the others hold, at every real epsilon.
 
 **Rounding is part of the law.** A real number x between two integers has the law `(1-f) N(floor x) + f N(ceil x)`,
 which is affine between integers: the divergence of two inputs is jointly convex there, and largest at integers.
@@ -24,18 +24,16 @@ from dpverify.claims.shared.bitsum_pairs import LEFT_OUT, Pairs, noise_tail
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
-from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import moved
 from protocols.sums.base import SumProtocol
 
 __all__ = ["SumClaims"]
 
 P = TypeVar("P", bound=SumProtocol)
-
-_MOST_MOVES = 64
 
 
 class SumClaims(MechanismClaims[P]):
@@ -45,27 +43,40 @@ class SumClaims(MechanismClaims[P]):
 
     @abstractmethod
     def noise_law(self, protocol: P, share: float, tail: float) -> IntegerLaw:
-        """Return the law of the noise of a share of the users, in [0, 1]."""
+        """Return the law of the noise of a share of the users, in [0, 1]: unimodal for any share."""
 
     @abstractmethod
-    def log_concave(self, protocol: P) -> bool:
-        """Return whether that of all users has a log-concave law."""
+    def variance(self, protocol: P) -> float:
+        """Return the mean squared error that the noise adds, in steps, for the worst input; at most."""
 
-    @abstractmethod
     def rmse(self, protocol: P) -> float:
-        """Return the root mean squared error of the sum, of integers, for the worst input; in units of 1."""
+        """Return the root mean squared error of the sum, for the worst input; that of integers in units of 1.
+
+        Of a real number rounding has a variance of a quarter of a step, squared, at most.
+        """
+        rounding = 0.0 if protocol.steps is None else 0.25 * protocol.users
+        return float(protocol.step) * math.sqrt(self.variance(protocol) + rounding)
+
+    def parameters(self, protocol: P) -> dict[str, Any]:
+        """Return the parameters by argument name; where numbers begin, and their steps, if that is not usual."""
+        usual = {"smallest": 0, "steps": None}
+        return {k: v for k, v in super().parameters(protocol).items() if k not in usual or v != usual[k]}
 
     @abstractmethod
     def messages_per_user(self, protocol: P) -> float:
-        """Return the expected number of messages of a user with the largest integer."""
+        """Return the expected number of messages of a user with the largest number."""
 
     @abstractmethod
     def bytes_per_message(self, protocol: P) -> int:
         """Return the bytes of a message's content, at least 1."""
 
     @abstractmethod
-    def estimate_law(self, protocol: P, total: int, participants: int) -> DiscreteLaw:
-        """Return the exact law of the estimate, given the sum of the integers of those who take part."""
+    def estimate_law(self, protocol: P, total: int, participants: int, midway: int = 0) -> DiscreteLaw:
+        """Return the exact law of the estimate of those who take part.
+
+        - total: The sum of what they send, of those midway between two steps the lower ones.
+        - participants, midway: How many there are, and how many of them round a number in the middle.
+        """
 
     @abstractmethod
     def watched(self, protocol: P) -> tuple[int, DiscreteLaw, int, float]:
@@ -74,24 +85,16 @@ class SumClaims(MechanismClaims[P]):
     def pairs(self, protocol: P, tail: float = LEFT_OUT) -> Pairs:
         """Return the pairs of the noise and its move by one user's change, as `every` and `attained`.
 
-        Raises CapacityError if there is no noise, or too many moves would have to be listed.
+        Raises CapacityError if there is no noise.
         """
         if getattr(protocol, self.noise) == 0.0:
             raise CapacityError(f"{self.noise}=0.0 must be positive: without noise no loss of {self.name} is finite.")
         law = self.noise_law(protocol, 1.0, noise_tail(tail))
-        most = protocol.largest
-        if self.log_concave(protocol):
-            # Noise that is as likely up as down has one pair in both directions.
-            pair = tuple(moved(law, most))[: 1 if law.start == 1 - law.stop else 2]
-            return Pairs(pair, pair, "attained by one user's change from 0 to the largest; all others' do not matter")
-        if most > _MOST_MOVES:
-            raise CapacityError(
-                f"largest={most} must be at most {_MOST_MOVES} for noise of shape below 1: every move is listed."
-            )
-        moves = [moved(law, by) for by in range(1, most + 1)]
-        every = tuple(tuple(direction) for direction in zip(*moves, strict=True))
-        attained: tuple[PrivacyLossDistribution, ...] = tuple(pair for move in moves for pair in move)
-        return Pairs(every, attained, f"attained by one of {most} moves; all others' integers do not matter")
+        # Noise that is as likely up as down has one pair in both directions.
+        pair = tuple(moved(law, protocol.levels))[: 1 if law.start == 1 - law.stop else 2]
+        return Pairs(
+            pair, pair, "attained by one user's change from the smallest to the largest; all others' do not matter"
+        )
 
     def noise_epsilon(self, protocol: P) -> Interval:
         """Return bounds on the largest loss of the sum alone: here none is known to be finite."""
@@ -108,9 +111,10 @@ class SumClaims(MechanismClaims[P]):
             lambda: self.composed(protocol, changes, relative_width, reference_delta),
         )
 
-    def noisy_law(self, protocol: P, total: int, participants: int) -> IntegerLaw:
-        """Return the law of a sum and the noise of those who take part."""
-        return views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
+    def noisy_law(self, protocol: P, total: int, participants: int, midway: int) -> IntegerLaw:
+        """Return the law of a sum and the noise of those who take part: see `estimate_law`."""
+        noise = self.noise_law(protocol, participants / protocol.users, views.TAIL)
+        return views.total(point_mass(total), noise, binomial(midway, 0.5, views.TAIL))
 
     def composed(self, protocol: P, changes: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
         """Return the curve of sums that are seen, with all of their noise, and nothing else."""
@@ -126,7 +130,7 @@ class SumClaims(MechanismClaims[P]):
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         if getattr(protocol, self.noise) == 0.0:
             return f"{self.noise} = 0: without noise the view tells the sum"
-        return "attained by one user's change from 0 to the largest integer, whatever the others hold"
+        return "attained by one user's change from the smallest to the largest integer, whatever the others hold"
 
     def readable_estimate(self, protocol: P, estimates: NDArray[Any]) -> NDArray[Any]:
         """Return what of estimates an audit reads: themselves."""

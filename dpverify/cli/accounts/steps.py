@@ -25,10 +25,6 @@ def _kinds() -> tuple[str, ...]:
     return tuple(Sampling)
 
 
-def _of_single_steps() -> tuple[str, ...]:
-    return tuple(kind for kind in _kinds() if kind != "random-allocation")
-
-
 Rate = Annotated[
     float,
     number(
@@ -39,14 +35,13 @@ Rate = Annotated[
 ]
 StepCount = Annotated[int, integer("--steps", within="[1, inf)", help="How many steps there are.")]
 Law = Annotated[str, choice("--law", known=_laws, help="gaussian, or laplace for sums of numbers.")]
-_BATCHES = "poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset"
-Kind = Annotated[str, choice("--sampling", known=_of_single_steps, help=f"{_BATCHES}.")]
-KindOfMany = Annotated[
+Kind = Annotated[
     str,
     choice(
         "--sampling",
         known=_kinds,
-        help=f"{_BATCHES}; or random-allocation: each record in one of --steps, and none is replaced.",
+        help="poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset; or "
+        "random-allocation: each record in one of --steps, and none is replaced.",
     ),
 ]
 Neighbours = Annotated[
@@ -74,7 +69,7 @@ def account_steps(
     steps: StepCount = 1,
     passes: Passes = 1,
     law: Law = "gaussian",
-    sampling: KindOfMany = "poisson",
+    sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
@@ -112,6 +107,7 @@ def least_noise(
     delta: Annotated[str, exact(within="(0, 1)", help="Budget of the whole, in {}; a decimal is taken exactly.")],
     steps: StepCount = 1,
     rate: Rate = 1.0,
+    passes: Passes = 1,
     law: Law = "gaussian",
     sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
@@ -120,6 +116,8 @@ def least_noise(
     from dpverify.digits import rounded_down, rounded_up
     from dpverify.planning.steps.calibration import least_noise
 
-    found = least_noise((epsilon, delta), steps=steps, rate=rate, law=law, sampling=sampling, adjacency=adjacency)
+    found = least_noise(
+        (epsilon, delta), steps=steps, rate=rate, passes=passes, law=law, sampling=sampling, adjacency=adjacency
+    )
     missed = f", one of {rounded_down(found.lower, 6)} is not" if found.lower > 0.0 else ""
     print_result({"noise": found}, f"A noise multiplier of {rounded_up(found.upper, 6)} is enough{missed}.")

@@ -11,18 +11,23 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from dpverify.guarantee import Adjacency, Guarantee, Interval, Number, PrivacyCurve, enclosing_floats, exact_number
 from dpverify.privacy_loss.losses.tradeoff import EnclosedTradeOff, power_of_e
 from dpverify.shown import Drawn, Plain
 from protocols.validation import check_integer
 
-__all__ = ["Attack", "Meaning", "Risk", "meaning_of"]
+if TYPE_CHECKING:
+    from dpverify.planning.plan import PlanRow
+
+__all__ = ["Attack", "Meaning", "Risk", "meaning_of", "meaning_of_plan"]
 
 _MOST_VALUES = 10**9
 _LEAST = Fraction(1, 10**9)
 """A rate or a prior is at least so far from 0 and from 1."""
+_COARSE = 1e-2
+"""The accuracy of what is shown of a plan."""
 _DRAWN, _EYE = (Fraction(1, 20), Fraction(1, 5), Fraction(1, 3)), 3e-3
 """Where a figure needs the trade-off function, and how closely."""
 
@@ -154,6 +159,29 @@ def meaning_of(
         guesses.append(Risk(Attack.VALUES, Fraction(value), Fraction(1, value), least, most, guarantee))
     found = EnclosedTradeOff.of(made.delta, _DRAWN, max(tolerance, _EYE), found.known)
     return Meaning(name, (*risks, *guesses), found, guarantee)
+
+
+def meaning_of_plan(row: PlanRow) -> Meaning:
+    """Return what a plan means, to about a hundredth: at a rate of 1/100, and at the priors 1/2 and 1/100.
+
+    - row: As `dpverify.plan` returns it.
+
+    Raises CapacityError if the law is too large to compute.
+    """
+    from dpverify.planning.answers import within_limits
+    from dpverify.planning.result import HonestView
+
+    with within_limits(row.bitsum):
+        view = HonestView.of(row.protocol, row.honest, row.guarantee.threat_model)
+        return meaning_of(
+            row.bitsum,
+            row.guarantee,
+            lambda reference: view.curve(row.change, _COARSE, reference),
+            rates=["0.01"],
+            priors=["0.5", "0.01"],
+            values=[10],
+            tolerance=0.2 * _COARSE,
+        )
 
 
 def _among(values: int, known: EnclosedTradeOff, adjacency: Adjacency) -> Fraction:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -87,19 +88,23 @@ class RandomAllocation(Plain):
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates a pass, of whose laws a tail may be left out."""
-        return ListedPair(_pairs(self, tail)[0])
+        return ListedPair(_pairs(self, _rounded(tail))[0])
 
     def attained(self, adjacency: Adjacency, tail: float) -> Sequence[ListedPair]:
         """Return a pair that is attained, by what takes ratios together."""
-        return [ListedPair(_pairs(self, tail)[1])]
+        return [ListedPair(_pairs(self, _rounded(tail))[1])]
 
     def __str__(self) -> str:
         return f"{self.law.value} noise of {self.noise:g}, {self.steps:,} steps with each record in one of them"
 
 
+def _rounded(tail: float) -> float:
+    """Return a tail that is no larger, one of few, so that other numbers of passes find what is kept of the last."""
+    return max(math.ldexp(1.0, (math.frexp(tail)[1] - 1) // 8 * 8), _LEAST_TAIL)
+
+
 @functools.lru_cache(maxsize=16)
 def _pairs(step: RandomAllocation, tail: float) -> tuple[Directions, Directions]:
-    tail = max(tail, _LEAST_TAIL)
     if step.law is NoiseLaw.GAUSSIAN:
         line = NoiseLine.gaussian(step.noise, tail / (4.0 * step.steps))
     else:

@@ -18,10 +18,11 @@ from dpverify.guarantee import (
 )
 from dpverify.planning.answers import between, within_limits
 from dpverify.planning.steps.account import steps_of
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.sampling import Sampling
-from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step, Steps
 from dpverify.search import largest_integer, smallest_at_level
-from protocols.validation import check_integer, check_real
+from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["largest_rate", "least_noise", "most_steps"]
 
@@ -42,6 +43,7 @@ def least_noise(
     law: NoiseLaw | str = NoiseLaw.GAUSSIAN,
     sampling: Sampling | str = Sampling.POISSON,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
+    passes: int = 1,
     relative_width: float = 1e-4,
 ) -> Interval:
     """Return the least noise multiplier with which so many steps meet a budget.
@@ -51,9 +53,11 @@ def least_noise(
     budget : Budget or (number, number)
         (epsilon, delta), delta positive.
     steps : int
-        How many.
+        How many; for random allocation, in a pass.
     rate, law, sampling, adjacency
-        As for `dpverify.NoisyStep` and `dpverify.account`.
+        As for `dpverify.NoisyStep` and `dpverify.account`; random allocation takes no rate.
+    passes : int
+        How often all steps are made, for random allocation.
     relative_width : float
         The accuracy wanted.
 
@@ -75,17 +79,29 @@ def least_noise(
     """
     wanted = _positive(budget)
     check_integer("steps", steps, low=1, high=_MOST_STEPS)
+    check_integer("passes", passes, low=1, high=_MOST_STEPS)
     check_real("relative_width", relative_width, low=0.0, high=1.0, low_open=True, high_open=True)
 
     def epsilon(noise: float) -> Interval:
-        return _epsilon(Steps([(replace(step, noise=noise), steps)], adjacency), wanted, relative_width)
+        return _epsilon(Steps([(replace(step, noise=noise), count)], adjacency), wanted, relative_width)
 
-    step = NoisyStep(1.0, rate, law, sampling)  # type: ignore[arg-type]  # refuses what is out of range, by its name
-    start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
+    step: NoisyStep | RandomAllocation
+    if check_choice("sampling", sampling, Sampling) is Sampling.RANDOM_ALLOCATION:
+        if rate != 1.0:
+            raise ValueError(f"rate={rate!r} must be left out for random allocation: it is one over the steps.")
+        step, count = RandomAllocation(1.0, steps, law), passes  # type: ignore[arg-type]
+        step.check(check_choice("adjacency", adjacency, Adjacency))
+        about = {"steps": steps * passes, "rate": 1.0 / steps, "law": law}  # a sample that needs about as much
+        start = least_noise(budget, **about, relative_width=_COARSE).upper  # type: ignore[arg-type]
+    elif passes != 1:
+        raise ValueError(f"passes={passes} must be 1 but for random allocation; steps counts all.")
+    else:
+        step, count = NoisyStep(1.0, rate, law, sampling), steps  # type: ignore[arg-type]  # refuses by name
+        start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
     met, missed = _crossed(epsilon, _target(wanted), start, _MOST_NOISE, relative_width)
     if met is None:
         raise InfeasibleBudgetError(
-            f"budget={wanted} is not proved to be met by {steps:,} steps with noise up to {_MOST_NOISE:g}."
+            f"budget={wanted} is not proved to be met by {steps * passes:,} steps with noise up to {_MOST_NOISE:g}."
         )
     return Interval.proved(missed, met)
 
@@ -153,7 +169,7 @@ def largest_rate(
 
 def most_steps(
     budget: BudgetLike,
-    step: NoisyStep,
+    step: Step,
     *,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     relative_width: float = 1e-4,
@@ -164,8 +180,8 @@ def most_steps(
     ----------
     budget : Budget or (number, number)
         (epsilon, delta), delta positive.
-    step : NoisyStep
-        Which is made again and again.
+    step : NoisyStep, RandomAllocation or another step
+        Which is made again and again; of random allocation passes are counted.
     adjacency : Adjacency or str
         As for `dpverify.account`.
     relative_width : float
@@ -212,9 +228,14 @@ def _target(wanted: Budget) -> float:
     return enclosing_floats(wanted.exact_epsilon)[0]
 
 
+def _chance(step: Step) -> Fraction:
+    """Return with which probability a record is there at all: in a pass it is, at any rate of its steps."""
+    return Fraction(1) if step.sampling is Sampling.RANDOM_ALLOCATION else Fraction(step.rate)
+
+
 def _epsilon(steps: Steps, wanted: Budget, relative_width: float) -> Interval:
     """Return epsilon at the delta of a budget; all there is where the laws cannot be listed."""
-    if sum(Fraction(step.rate) * count for step, count in steps.parts) <= wanted.exact_delta:
+    if sum(_chance(step) * count for step, count in steps.parts) <= wanted.exact_delta:
         return Interval(0.0, 0.0)  # the record is hardly ever in a sample, and no noise needs to hide it
     at = Interval(*enclosing_floats(wanted.exact_delta))
     try:

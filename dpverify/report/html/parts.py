@@ -17,6 +17,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.report.html.words import GLOSSARY, promises
+from dpverify.report.risks import meaning_rows
 from dpverify.report.tables import epsilon_of, number
 from dpverify.statistics.family import Verdict
 
@@ -62,6 +63,7 @@ def parts(dossier: Dossier) -> dict[str, Any]:
         "sections": _SECTIONS,
         "cards": _cards(dossier),
         "promises": promises(dossier),
+        "meaning": [] if dossier.meaning is None else meaning_rows(dossier.meaning),
         "plan_tables": tables,
         "audit": None if dossier.audit is None else _audit(dossier.audit),
         "left_out": dossier.left_out,

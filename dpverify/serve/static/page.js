@@ -5,7 +5,7 @@ import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
 const PAUSE = 30; // milliseconds without a change before it is asked
 const LONGEST = 60; // characters of a value in a link: no right one has as many
 const NO_LINES = "None: these settings cannot be computed.";
-const CURVES = { quick: "a first plan", plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
+const CURVES = { quick: "a first plan", plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", meaning: "what the best attacker reaches", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
 
 const byId = (id) => document.getElementById(id);
 const figures = FIGURES.map((about) => new Figure(about));
@@ -105,7 +105,7 @@ async function ask() {
   byId("results").setAttribute("aria-busy", "true");
   wanted = []; known = new Map(); told = undefined;
   figures.forEach((figure) => figure.begin());
-  byId("plans").classList.add("stale");
+  for (const name of ["plans", "risks"]) byId(name).classList.add("stale");
   byId("waiting").textContent = "Asking the engine ...";
   try {
     const answer = await fetch(`/answers?${query()}`, { headers: { "X-Dpverify": "page" }, signal: mine.signal });
@@ -222,6 +222,12 @@ function drawPlans() {
   }));
   byId("plans").classList.remove("stale");
   placeRows(byId("plans").tBodies[0], [...rows.values()]);
+  const risks = known.get("meaning/exact");
+  const body = byId("risks").tBodies[0];
+  if (risks?.rows) placeRows(body, risks.rows.map(({ about, blind, least, most }) => element("tr", {},
+    element("th", { scope: "row" }, about), ...[blind, least, most].map((text) => element("td", {}, text)))));
+  else if (risks) placeRows(body, [element("tr", {}, element("td", { colSpan: 4, className: "problem" }, risks.error))]);
+  byId("risks").classList.toggle("stale", !risks);
   if (answers.length) byId("answer").textContent = `Error: ${answers.join(", ")}`;
   byId("notes").replaceChildren(...[...notes].map((note) => element("li", {}, note)));
 }

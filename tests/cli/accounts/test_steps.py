@@ -1,5 +1,7 @@
 """`account steps`: it says what the library does, of any law and adjacency."""
 
+import re
+
 import pytest
 
 import dpverify
@@ -38,7 +40,21 @@ def test_a_budget_for_noise_has_a_delta(capsys: pytest.CaptureFixture[str]) -> N
     assert capsys.readouterr().err.startswith("--delta='0' must be a finite number in (0, 1).")
 
 
-def test_what_is_of_many_steps_is_not_offered_for_one(capsys: pytest.CaptureFixture[str]) -> None:
-    words = "least noise --epsilon 1 --delta 1e-5 --sampling random-allocation"
-    assert cli.main(words.split()) == 2
-    assert capsys.readouterr().err.strip() == "--sampling='random-allocation' must be one of poisson, fixed-size."
+def test_the_least_noise_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    budget = ["least", "noise", "--epsilon", "1", "--delta", "1e-5", "--passes", "2"]
+    words = [*budget, "--steps", "2", "--sampling", "random-allocation"]
+    assert cli.main(words) == 0
+    said = capsys.readouterr().out.strip()
+    told = re.fullmatch(r"A noise multiplier of (\S+) is enough, one of (\S+) is not\.", said)
+    assert told
+    spent = [
+        dpverify.account(dpverify.RandomAllocation(float(noise), 2), instances=2, delta="1e-5").epsilon
+        for noise in told.groups()
+    ]
+    assert spent[0].upper <= 1.0 < spent[1].lower < 1.01
+    assert cli.main([*words, "--rate", ".5"]) == 2
+    assert "rate=0.5 must be left out for random allocation" in capsys.readouterr().err
+    assert cli.main(budget) == 2
+    assert "passes=2 must be 1 but for random allocation" in capsys.readouterr().err
+    assert cli.main([*words, "--adjacency", "replace-one"]) == 2
+    assert "is not covered for random allocation" in capsys.readouterr().err

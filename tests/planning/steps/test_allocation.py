@@ -64,6 +64,9 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     words = "account steps --noise 2 --steps 3 --passes 2 --sampling random-allocation --delta 1e-5"
     made = dpverify.account(dpverify.RandomAllocation(2.0, 3), instances=2, delta="1e-5")
     assert run(*words.split(), "--json") == made.to_dict()
+    assert str(made).startswith("2 passes of 3 noisy steps, add-remove")
+    mixed = dpverify.account([(dpverify.RandomAllocation(2.0, 1), 1), (dpverify.NoisyStep(2.0), 5)], delta="1e-5")
+    assert str(mixed).startswith("5 noisy steps, 1 pass of 1 noisy step, add-remove")
     wrongs = {
         f"{words} --rate .1": "--rate=0.1 must be left out",
         "account steps --noise 1 --passes 2 --delta 1e-5": "--passes=2 must be 1",

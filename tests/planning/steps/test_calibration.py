@@ -3,6 +3,7 @@
 import pytest
 
 from dpverify.guarantee import Adjacency, InfeasibleBudgetError
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
 from dpverify.planning.steps.listed import OpaqueStep
 from dpverify.planning.steps.sampling import Sampling
@@ -56,6 +57,18 @@ def test_the_most_steps() -> None:
     found = most_steps((1, "1e-5"), step)
     assert spent(step, found)[1] <= 1.0 + 1e-4
     assert spent(step, found + 2)[0] > 1.0 - 1e-4
+
+
+def test_the_most_passes() -> None:
+    # A pass has every record in it: a delta above the rate of a step excuses nothing.
+    passes = RandomAllocation(2.0, 4, law="laplace")  # type: ignore[arg-type]
+    found = most_steps(("0.3", "0.3"), passes, relative_width=1e-3)
+    ends = [Steps([(passes, count)]).curve(1e-4, 0.3).epsilon(0.3) for count in (found, found + 1)]
+    assert found > 1
+    assert ends[0].upper <= 0.3 * (1.0 + 1e-3)
+    assert ends[1].lower > 0.3 * (1.0 - 1e-3)
+    with pytest.raises(InfeasibleBudgetError):
+        most_steps(("0.01", "0.3"), RandomAllocation(0.4, 4))
 
 
 def test_what_cannot_be_met_is_refused() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from dpverify.dossier.contents import Evidence
 from dpverify.report.html.parts import _figure, parts
-from tests.dossier.small import HOSTILE, audit, small
+from tests.dossier.small import HOSTILE, audit, small, small_page
 
 
 def test_every_plan_is_a_row_and_a_failed_one_has_its_reason() -> None:
@@ -16,6 +16,15 @@ def test_every_plan_is_a_row_and_a_failed_one_has_its_reason() -> None:
     failed = [row for row in table["rows"] if row["bitsum"] == "poisson" and row["method"] == "published"]
     assert table["notes"][failed[0]["marks"][0] - 1].startswith("No plan: No source of this project")
     assert [table["caption"] for table in parts(small("0.5"))["plan_tables"]][1].startswith("Joint change: ")
+
+
+def test_both_ends_of_what_an_attacker_reaches_are_shown() -> None:
+    meaning = small().meaning
+    assert meaning is not None
+    row = next(row for row in parts(small())["meaning"] if row["about"] == "guess at prior 0.5")
+    assert float(row["least"]) <= 0.5 + 0.5 * meaning.advantage.midpoint <= float(row["most"])
+    cells = "".join(f'<td class="number">{row[name]}</td>' for name in ("blind", "least", "most"))
+    assert f'<th scope="row">guess at prior 0.5</th>{cells}' in small_page()
 
 
 def test_numbers_of_a_file_are_numbers_or_nothing() -> None:
