@@ -232,7 +232,9 @@ def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered, chosen: in
         for each, times in ((size, chosen - longer), (size + 1, longer))
         if times
     ]
-    found = groups[0] if len(groups) == 1 else _both(*groups, share, gathered)
+    found = groups[0]
+    for other in groups[1:]:
+        found = _both(found, other, share, gathered)
     losses = np.log(found.ratios)
     error = found.ratio_error + 4.0 * UNIT * (1.0 + float(np.abs(losses).max()))
     return Directions(
