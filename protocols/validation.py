@@ -253,8 +253,10 @@ def check_counts(name: str, value: ArrayLike) -> NDArray[Any]:
     return counts
 
 
-def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None = None) -> NDArray[np.int64]:
-    """Return `value` as an int64 array of shape (users,) after checking that it holds integers in [0, stop).
+def check_indices(
+    name: str, value: ArrayLike, stop: int, *, users: int | None = None, low: int = 0
+) -> NDArray[np.int64]:
+    """Return `value` as an int64 array of shape (users,) after checking that it holds integers in [low, stop).
 
     TypeError if the entries are no integers, ValueError for another shape, or an entry out of range.
     """
@@ -262,14 +264,14 @@ def check_indices(name: str, value: ArrayLike, stop: int, *, users: int | None =
 
     array = np.asarray(value)
     if not np.issubdtype(array.dtype, np.integer):
-        raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers in [0, {stop}).")
+        raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers in [{low}, {stop}).")
     if array.ndim != 1 or (users is not None and array.size != users):
         raise ValueError(
             f"{name} has shape {array.shape}, but must have shape ({'users' if users is None else users},)."
         )
-    outside = (array < 0) | (array >= stop)
+    outside = (array < low) | (array >= stop)
     if outside.any():
-        raise ValueError(f"{name}[{int(np.argmax(outside))}]={array[outside][0]} must be in [0, {stop}).")
+        raise ValueError(f"{name}[{int(np.argmax(outside))}]={array[outside][0]} must be in [{low}, {stop}).")
     return array.astype(np.int64)
 
 

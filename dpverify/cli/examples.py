@@ -29,7 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
     "sums": (
-        "sums --epsilon 1 --delta 1e-6 --users 10000 --largest 4",
+        "sums --epsilon 1 --delta 1e-6 --users 10000 --smallest 1 --largest 5",
         "sums --epsilon 1 --delta 1e-6 --users 10000 --dimension 384",
     ),
     "design": ("design collection.toml", "design collection.toml --manifest plan.json"),

@@ -1,8 +1,9 @@
 """What protocols for a sum of integers have in common, and how real numbers are rounded to integers for them.
 
-A user holds an integer from 0 to L. A real number is scaled by a public factor and rounded at random, so that its mean
-is right. `randomize`, `sample_view` and `rounded` are simulations in floating point, from a generator that can be run
-again; a real client sends `report` of what `exactly_rounded` makes, both exact, from the operating system's entropy.
+A user holds an integer or a real number from a to b. What is sent, and hidden, is an integer from 0 to L: how many
+steps it is above a, rounded at random so that its mean is right. `randomize`, `sample_view` and `rounded` are
+simulations in floating point, from a generator that can be run again; a real client sends `report`, exact, from the
+operating system's entropy.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ _EXACT = 2**53
 
 @dataclass(frozen=True)
 class SumProtocol(ABC):
-    """An n-user protocol that estimates the sum of the users' integers.
+    """An n-user protocol that estimates the sum of the users' numbers.
 
     - users: n, the number of users that the parameters are set for; public. Fewer may take part, never more.
-    - largest: L, at least 1: a user holds an integer in [0, L]; public, and n L must be below 2^53.
+    - largest, smallest: b and a, public: a user holds an integer in [a, b], or a real number where `steps` is given.
+    - steps: L, where users hold real numbers: of so many equal parts of [a, b] a number is rounded to an end of its
+      own, at random and with the right mean. Of integers L is b - a. n L must be below 2^53.
 
     Raises TypeError or ValueError for a parameter out of its range.
     """
@@ -49,13 +52,41 @@ class SumProtocol(ABC):
     """The parameters of which each user's randomizer takes the n-th part."""
 
     users: int = field(metadata={"within": "[1, inf)", "help": "n, the number of users; public."})
-    largest: int = field(metadata={"within": "[1, inf)", "help": "L: a user holds an integer from 0 to L."})
+    largest: float = field(metadata={"within": "(-inf, inf)", "help": "b: a user holds an integer from a to b."})
+    smallest: float = field(default=0, kw_only=True, metadata={"within": "(-inf, inf)", "help": "a: see largest."})
+    steps: int | None = field(
+        default=None,
+        kw_only=True,
+        metadata={"within": "[1, inf)", "help": "L: a user holds a real number instead, rounded at random to L steps."},
+    )
 
     def __post_init__(self) -> None:
         plain_numbers(self)
         check_ranges(self)
-        if self.users * self.largest >= _EXACT:
-            raise ValueError(f"largest={self.largest} times users={self.users} must be below 2^53.")
+        for name in ("smallest", "largest"):
+            if float(getattr(self, name)).is_integer():
+                object.__setattr__(self, name, int(getattr(self, name)))
+        if self.largest <= self.smallest:
+            raise ValueError(f"largest={self.largest} must be above smallest={self.smallest}.")
+        if self.steps is None and not isinstance(self.largest - self.smallest, int):
+            raise ValueError(
+                f"smallest={self.smallest} and largest={self.largest} must be integers, or users hold real numbers, in "
+                "steps."
+            )
+        if float(self.step) == 0.0:
+            raise ValueError(f"steps={self.steps} must leave steps that floats tell from 0.")
+        if self.users * self.levels >= _EXACT:
+            raise ValueError(f"users={self.users} times {self.levels} steps must be below 2^53.")
+
+    @property
+    def levels(self) -> int:
+        """L: what is sent, and hidden, is an integer in [0, L]."""
+        return int(self.largest - self.smallest) if self.steps is None else self.steps
+
+    @property
+    def step(self) -> Fraction:
+        """What one of these is worth, exactly."""
+        return (Fraction(self.largest) - Fraction(self.smallest)) / self.levels
 
     @abstractmethod
     def _randomize(self, values: NDArray[np.int64], rng: np.random.Generator) -> UserMessages: ...
@@ -72,8 +103,22 @@ class SumProtocol(ABC):
         """Return what the analyzer reads in the messages; ValueError for one that nobody sends."""
 
     @abstractmethod
-    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:
-        """Return the estimate of the sum, of the shape of what was read; ValueError for what cannot be read."""
+    def _total(self, view: ArrayLike, present: float) -> NDArray[np.float64]:
+        """Return the estimate of the sum of what a share of the users sends; ValueError for what cannot be read."""
+
+    def analyze(self, view: ArrayLike, *, participants: int | None = None) -> NDArray[np.float64]:
+        """Return the estimate of the sum, of the shape of what was read; ValueError for what cannot be read.
+
+        - view: What `view` or `sample_view` returned.
+        - participants: How many users took part, at most n; `users` when omitted.
+        """
+        present = self._present(participants)
+        return np.asarray(self._total(view, present / self.users) * float(self.step) + present * self.smallest)
+
+    def _present(self, participants: int | None) -> int:
+        return check_integer(
+            "participants", self.users if participants is None else participants, low=0, high=self.users
+        )
 
     def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
         """Return the protocol of another number of users with the same randomizer: see `BitsumProtocol.with_users`."""
@@ -82,39 +127,59 @@ class SumProtocol(ABC):
         return replace(self, **changed, users=users)
 
     def randomize(self, values: ArrayLike, rng: np.random.Generator) -> UserMessages:
-        """Return every user's messages, as each would compute them from her own integer: a simulation.
+        """Return every user's messages, as each would compute them from her own number: a simulation.
 
-        The values have shape (participants,), at most n of them: ValueError else, or for one outside [0, L].
+        The values have shape (participants,), at most n of them: ValueError else, or for one outside [a, b].
         """
-        checked = check_indices("values", values, self.largest + 1)
-        check_participants("values", checked.size, self.users)
-        return self._randomize(checked, check_generator("rng", rng))
+        if self.steps is None:
+            sent = check_indices("values", values, int(self.largest) + 1, low=int(self.smallest)) - int(self.smallest)
+        else:
+            held = np.asarray(values, dtype=np.float64)
+            outside = ~((held >= self.smallest) & (held <= self.largest))
+            if held.ndim != 1 or outside.any():
+                wrong = f"{held[outside].flat[0]}" if outside.any() else f"shape {held.shape}"
+                raise ValueError(
+                    f"values has {wrong}, but must hold numbers in [{self.smallest}, {self.largest}], one a user."
+                )
+            position = (held - self.smallest) / float(self.step)
+            sent = at_random(np.minimum(position, self.levels), check_generator("rng", rng))
+        check_participants("values", sent.size, self.users)
+        return self._randomize(sent, check_generator("rng", rng))
 
-    def report(self, value: int, entropy: Entropy | None = None) -> list[int]:
+    def report(self, value: Any, entropy: Entropy | None = None) -> list[int]:
         """Return the messages of a real client, drawn exactly and in no order that tells anything.
 
-        - value: In [0, L].
+        - value: In [a, b]: an integer, or with `steps` a number or decimal string, taken exactly.
         - entropy: The operating system's when omitted; anything else is for tests.
         """
-        check_integer("value", value, low=0, high=self.largest)
-        return self._report(int(value), system_entropy() if entropy is None else entropy)
+        drawn_from = system_entropy() if entropy is None else entropy
+        if self.steps is None:
+            sent = check_integer("value", value, low=int(self.smallest), high=int(self.largest)) - int(self.smallest)
+        else:
+            try:
+                above = Fraction(value) - Fraction(self.smallest)
+            except (ValueError, OverflowError, TypeError):
+                above = Fraction(-1)
+            if not 0 <= above <= self.step * self.levels:
+                raise ValueError(f"value={value!r} must be a number in [{self.smallest}, {self.largest}].")
+            sent = exactly_rounded(above, 1 / self.step, drawn_from)
+        return self._report(sent, drawn_from)
 
     def sample_view(
         self, totals: ArrayLike, rng: np.random.Generator, *, participants: int | None = None
     ) -> NDArray[np.int64]:
         """Draw what the analyzer reads from the sums: equal in law to `view(shuffle(randomize(values)))`.
 
-        - totals (array_like of int, shape (...)): The sum of the participants' integers, one entry per independent run.
+        - totals (array_like of int, shape (...)): The sum of what the participants send, of integers how much each is
+          above a; one entry per independent run.
         - rng: Private randomness.
         - participants: How many users take part, at most n; `users` when omitted.
 
         Returns: ndarray of int64, shape (...).
         """
-        present = check_integer(
-            "participants", self.users if participants is None else participants, low=0, high=self.users
-        )
+        present = self._present(participants)
         sums = np.asarray(totals)
-        checked = check_indices("totals", sums.reshape(-1), present * self.largest + 1).reshape(sums.shape)
+        checked = check_indices("totals", sums.reshape(-1), present * self.levels + 1).reshape(sums.shape)
         return np.asarray(self._noisy(checked, present / self.users, check_generator("rng", rng)), dtype=np.int64)
 
     def run(self, values: ArrayLike, rng: np.random.Generator, *, participants: int | None = None) -> float:
@@ -123,7 +188,8 @@ class SumProtocol(ABC):
         The values have shape (users,), or (participants,) where it is said how many take part.
         """
         check_present("values", np.size(values), self.users, participants)
-        return float(self.analyze(self.view(shuffle(self.randomize(values, rng), rng))))
+        sent = self.randomize(values, rng)
+        return float(self.analyze(self.view(shuffle(sent, rng)), participants=np.size(values)))
 
 
 def rounded(values: ArrayLike, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:

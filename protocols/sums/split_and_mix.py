@@ -29,8 +29,8 @@ class SplitAndMix(SumProtocol):
 
     Parameters
     ----------
-    users, largest : int
-        n and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     modulus : int
         q, in (n L, 2^53]. Estimates are in the q integers around [0, n L]: noise that goes farther wraps round.
     shares : int
@@ -39,6 +39,8 @@ class SplitAndMix(SumProtocol):
         In [0, 1): the larger, the more noise.
     shape : float
         r > 0, over all users.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------
@@ -70,15 +72,15 @@ class SplitAndMix(SumProtocol):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.modulus <= self.users * self.largest:
+        if self.modulus <= self.users * self.levels:
             raise ValueError(
-                f"modulus={self.modulus} must be above {self.users * self.largest}, users times largest: the sum."
+                f"modulus={self.modulus} must be above {self.users * self.levels}, users times steps: the sum."
             )
 
     @property
     def margin(self) -> int:
         """How far the noise may go below 0, or above n L, before the estimate wraps round: at least this."""
-        return (self.modulus - 1 - self.users * self.largest) // 2
+        return (self.modulus - 1 - self.users * self.levels) // 2
 
     def _noise(self, share: float, rng: np.random.Generator, size: tuple[int, ...]) -> NDArray[np.int64]:
         up, down = (negative_binomial(rng, self.shape * share, self.p, size) for _ in range(2))
@@ -110,7 +112,7 @@ class SplitAndMix(SumProtocol):
         # In halves, so that no sum of them leaves the integers.
         return ((int((array >> 32).sum()) << 32) + int((array & _LOW).sum())) % self.modulus
 
-    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
+    def _total(self, view: ArrayLike, present: float) -> NDArray[np.float64]:
         sums = np.asarray(view)
         if not np.issubdtype(sums.dtype, np.integer):
             raise TypeError(f"view has dtype {sums.dtype}, but must hold integers in [0, {self.modulus}).")

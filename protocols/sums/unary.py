@@ -62,8 +62,8 @@ class UnarySum(SumProtocol):
             raise ValueError(f"symbols contains {array[array != 1].flat[0]}, but must only hold the symbol 1.")
         return array.size
 
-    def analyze(self, view: ArrayLike) -> NDArray[np.float64]:  # noqa: D102
-        return np.asarray(check_counts("view", view) - self.noise_mean)
+    def _total(self, view: ArrayLike, present: float) -> NDArray[np.float64]:
+        return np.asarray(check_counts("view", view) - self.noise_mean * present)
 
 
 @dataclass(frozen=True)
@@ -72,10 +72,12 @@ class PoissonSum(UnarySum):
 
     Parameters
     ----------
-    users, largest : int
-        n and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     mean : float
         The mean, and the variance, of the noise of all users together; at least 0.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------
@@ -112,12 +114,14 @@ class NegativeBinomialSum(UnarySum):
 
     Parameters
     ----------
-    users, largest : int
-        n and L, as in `SumProtocol`.
+    users, largest
+        n and b, as in `SumProtocol`.
     shape : float
         r > 0, over all users.
     p : float
         In [0, 1), with the seeds' meaning: pmf `C(z+r-1, z) (1-p)^r p^z`.
+    smallest, steps
+        a and L, as in `SumProtocol`.
 
     Raises
     ------

@@ -40,7 +40,7 @@ _BAND, _SCAN, _SCAN_UPPER = 0.1, 0.1, 0.5
 """The shares of the level that the band has, and the scan; the last of that of what events show at most."""
 _PRODUCT = 0.5
 """The share of the level that the product of the two tail probabilities of each chosen event has beside its limits."""
-_AT_ONCE = 20_000
+_AT_ONCE = 4_096
 """Outputs that are scored at a time."""
 _MOST_TRIALS = 10**12
 """The most that an estimate says are needed."""

@@ -25,6 +25,7 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.claims.sums.base import SumClaims
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.shuffler import shuffle
+from protocols.sums.base import SumProtocol
 from protocols.validation import check_integer
 
 __all__ = ["central_subject", "local_subject", "mean_subject", "sum_subject"]
@@ -146,14 +147,17 @@ def sum_subject(reference: Any, *, implementation: Any = None) -> Subject:
     claims = mechanism_claims_of(reference)
     if not isinstance(claims, SumClaims):
         raise _refused(reference, "a protocol for sums of integers")
-    users, most = reference.users, reference.largest
+    users, most = reference.users, reference.levels
     halves = np.where(np.arange(users) < users - users // 2, 0, most)
     single, mixed = np.where(np.arange(users) < 1, most, 0), np.arange(users) * 7 % (most + 1)
     inputs = {"all users at 0": np.zeros(users, dtype=np.int64), "one user at the largest": single}
     cases = [
-        (name, values, claims.estimate_law(reference, int(values.sum()), users))
+        (name, _held(reference, values), claims.estimate_law(reference, int(values.sum()), users))
         for name, values in (inputs | {"half at the largest": halves, "mixed": mixed}).items()
     ]
+    if reference.steps is not None:
+        middle = claims.estimate_law(reference, 0, users, midway=users)
+        cases.append(("in the middle of a step", _held(reference, np.full(users, 0.5)), middle))
     given, messages = reference if implementation is None else implementation, None
     if hasattr(given, "randomize"):
         aggregated = Target(functools.partial(_summed, given), True, name=repr(given))
@@ -162,14 +166,25 @@ def sum_subject(reference: Any, *, implementation: Any = None) -> Subject:
         assert seen.arrived is not None
         symbol, piece, fewest, largest = claims.watched(reference)
         zeros = np.zeros(users, dtype=np.int64)
+        halves, zeros = _held(reference, halves), _held(reference, zeros)
         messages = Messages(seen.sent, seen.arrived, halves, zeros, symbol, piece, fewest, largest)
         given = given if users <= _WATCHED_USERS else aggregated
     found = _subject(reference, "estimate", cases, [Neighbours(0, 1)], _running(given, reference))
     return replace(found, messages=messages)
 
 
+def _held(protocol: SumProtocol, steps: NDArray[Any]) -> NDArray[Any]:
+    """Return the numbers that are so many steps above the smallest."""
+    if protocol.steps is None:
+        return steps + int(protocol.smallest)
+    return np.minimum(protocol.smallest + steps * float(protocol.step), protocol.largest)
+
+
 def _summed(protocol: Any, values: NDArray[Any], rng: np.random.Generator, trials: int) -> NDArray[Any]:
-    totals = np.full(trials, int(values.sum()))
+    steps = (values - protocol.smallest) / float(protocol.step)
+    whole = np.rint(steps)
+    midway = np.abs(steps - whole) > 0.25
+    totals = int(whole[~midway].sum() + np.floor(steps[midway]).sum()) + rng.binomial(int(midway.sum()), 0.5, trials)
     return np.asarray(protocol.analyze(protocol.sample_view(totals, rng, participants=values.size)))
 
 

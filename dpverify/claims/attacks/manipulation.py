@@ -34,6 +34,8 @@ __all__ = ["Manipulation", "density_manipulation", "manipulation"]
 class Manipulation(Plain):
     """What some users can add to an estimate, compared with staying away; up to rounding both ends are attained.
 
+    Of a sum of numbers from another one than 0 on it is compared with holding the smallest.
+
     - malicious: How many users send what they like.
     - lower, upper: The least, at most 0, and the most, at least 0, in the units of the estimate; infinite where nothing
       bounds how many messages a user sends.
@@ -108,8 +110,9 @@ def manipulation(
         return _times(malicious, *_of_reports(protocol, cap))
     if isinstance(protocol, SplitAndMix):
         # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
-        return _times(min(malicious, 1), 1.0 - protocol.modulus, protocol.modulus - 1.0, malicious)
-    return _times(malicious, *_over_messages(np.ones(1), math.inf, cap))
+        most = (protocol.modulus - 1.0) * float(protocol.step)
+        return _times(min(malicious, 1), -most, most, malicious)
+    return _times(malicious, *_over_messages(np.full(1, float(protocol.step)), math.inf, cap))
 
 
 def density_manipulation(

@@ -24,6 +24,7 @@ from dpverify.claims.shared.bitsum_pairs import LEFT_OUT, Pairs, noise_tail
 from dpverify.guarantee import CapacityError, Interval, PrivacyCurve, ThreatModel
 from dpverify.laws import views
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss.composing.bounds import BestCurve, InfiniteLossCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
@@ -45,20 +46,37 @@ class SumClaims(MechanismClaims[P]):
         """Return the law of the noise of a share of the users, in [0, 1]: unimodal for any share."""
 
     @abstractmethod
+    def variance(self, protocol: P) -> float:
+        """Return the mean squared error that the noise adds, in steps, for the worst input; at most."""
+
     def rmse(self, protocol: P) -> float:
-        """Return the root mean squared error of the sum, of integers, for the worst input; in units of 1."""
+        """Return the root mean squared error of the sum, for the worst input; that of integers in units of 1.
+
+        Of a real number rounding has a variance of a quarter of a step, squared, at most.
+        """
+        rounding = 0.0 if protocol.steps is None else 0.25 * protocol.users
+        return float(protocol.step) * math.sqrt(self.variance(protocol) + rounding)
+
+    def parameters(self, protocol: P) -> dict[str, Any]:
+        """Return the parameters by argument name; where numbers begin, and their steps, if that is not usual."""
+        usual = {"smallest": 0, "steps": None}
+        return {k: v for k, v in super().parameters(protocol).items() if k not in usual or v != usual[k]}
 
     @abstractmethod
     def messages_per_user(self, protocol: P) -> float:
-        """Return the expected number of messages of a user with the largest integer."""
+        """Return the expected number of messages of a user with the largest number."""
 
     @abstractmethod
     def bytes_per_message(self, protocol: P) -> int:
         """Return the bytes of a message's content, at least 1."""
 
     @abstractmethod
-    def estimate_law(self, protocol: P, total: int, participants: int) -> DiscreteLaw:
-        """Return the exact law of the estimate, given the sum of the integers of those who take part."""
+    def estimate_law(self, protocol: P, total: int, participants: int, midway: int = 0) -> DiscreteLaw:
+        """Return the exact law of the estimate of those who take part.
+
+        - total: The sum of what they send, of those midway between two steps the lower ones.
+        - participants, midway: How many there are, and how many of them round a number in the middle.
+        """
 
     @abstractmethod
     def watched(self, protocol: P) -> tuple[int, DiscreteLaw, int, float]:
@@ -73,8 +91,10 @@ class SumClaims(MechanismClaims[P]):
             raise CapacityError(f"{self.noise}=0.0 must be positive: without noise no loss of {self.name} is finite.")
         law = self.noise_law(protocol, 1.0, noise_tail(tail))
         # Noise that is as likely up as down has one pair in both directions.
-        pair = tuple(moved(law, protocol.largest))[: 1 if law.start == 1 - law.stop else 2]
-        return Pairs(pair, pair, "attained by one user's change from 0 to the largest; all others' do not matter")
+        pair = tuple(moved(law, protocol.levels))[: 1 if law.start == 1 - law.stop else 2]
+        return Pairs(
+            pair, pair, "attained by one user's change from the smallest to the largest; all others' do not matter"
+        )
 
     def noise_epsilon(self, protocol: P) -> Interval:
         """Return bounds on the largest loss of the sum alone: here none is known to be finite."""
@@ -91,9 +111,10 @@ class SumClaims(MechanismClaims[P]):
             lambda: self.composed(protocol, changes, relative_width, reference_delta),
         )
 
-    def noisy_law(self, protocol: P, total: int, participants: int) -> IntegerLaw:
-        """Return the law of a sum and the noise of those who take part."""
-        return views.total(point_mass(total), self.noise_law(protocol, participants / protocol.users, views.TAIL))
+    def noisy_law(self, protocol: P, total: int, participants: int, midway: int) -> IntegerLaw:
+        """Return the law of a sum and the noise of those who take part: see `estimate_law`."""
+        noise = self.noise_law(protocol, participants / protocol.users, views.TAIL)
+        return views.total(point_mass(total), noise, binomial(midway, 0.5, views.TAIL))
 
     def composed(self, protocol: P, changes: Change, relative_width: float, reference_delta: float) -> PrivacyCurve:
         """Return the curve of sums that are seen, with all of their noise, and nothing else."""
@@ -109,7 +130,7 @@ class SumClaims(MechanismClaims[P]):
     def note(self, protocol: P, threat_model: ThreatModel) -> str:
         if getattr(protocol, self.noise) == 0.0:
             return f"{self.noise} = 0: without noise the view tells the sum"
-        return "attained by one user's change from 0 to the largest integer, whatever the others hold"
+        return "attained by one user's change from the smallest to the largest integer, whatever the others hold"
 
     def readable_estimate(self, protocol: P, estimates: NDArray[Any]) -> NDArray[Any]:
         """Return what of estimates an audit reads: themselves."""

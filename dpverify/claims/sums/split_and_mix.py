@@ -66,7 +66,7 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         """
         if protocol.p == 0.0 or protocol.shape < 1.0:
             return Interval(0.0, math.inf)
-        return Interval(0.0, -math.log(protocol.p) * protocol.largest * (1.0 + 8.0 * UNIT))
+        return Interval(0.0, -math.log(protocol.p) * protocol.levels * (1.0 + 8.0 * UNIT))
 
     def curve(
         self,
@@ -79,7 +79,7 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
     ) -> PrivacyCurve:
         runs = self.in_full(changes)
         # What wraps round leaves a window of q integers, in which both sums have their noise.
-        apart = self.distance(protocol), self.wrapped(protocol, (protocol.modulus - 1 - protocol.largest) // 2)
+        apart = self.distance(protocol), self.wrapped(protocol, (protocol.modulus - 1 - protocol.levels) // 2)
         above, below = (min(1.0, runs * each * (1.0 + 2.0 * UNIT)) for each in apart)
         return NearCurve(
             self.best_of_sums(protocol, changes, threat_model, relative_width, reference_delta), above, below
@@ -101,10 +101,10 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         charged = f"{self.distance(protocol):.3g}, the distance of the shares from what the sum tells, is charged"
         return f"{super().note(protocol, threat_model)}; {charged}"
 
-    def rmse(self, protocol: SplitAndMix) -> float:
+    def variance(self, protocol: SplitAndMix) -> float:
         """Return an upper bound, that of the noise and what wrapping round adds: q at most."""
         variance = 2.0 * protocol.shape * protocol.p / (1.0 - protocol.p) ** 2
-        return math.sqrt(variance + float(protocol.modulus) ** 2 * self.wrapped(protocol))
+        return variance + float(protocol.modulus) ** 2 * self.wrapped(protocol)
 
     def messages_per_user(self, protocol: SplitAndMix) -> float:
         return float(protocol.shares)
@@ -112,9 +112,10 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
     def bytes_per_message(self, protocol: SplitAndMix) -> int:
         return -(-(protocol.modulus - 1).bit_length() // 8)
 
-    def estimate_law(self, protocol: SplitAndMix, total: int, participants: int) -> DiscreteLaw:
-        made = DiscreteLaw.from_integer_law(self.noisy_law(protocol, total, participants))
-        return DiscreteLaw.of(protocol.analyze(made.points % protocol.modulus), made.pmf, made.outside)
+    def estimate_law(self, protocol: SplitAndMix, total: int, participants: int, midway: int = 0) -> DiscreteLaw:
+        made = DiscreteLaw.from_integer_law(self.noisy_law(protocol, total, participants, midway))
+        estimates = protocol.analyze(made.points % protocol.modulus, participants=participants)
+        return DiscreteLaw.of(estimates, made.pmf, made.outside)
 
     def watched(self, protocol: SplitAndMix) -> tuple[int, DiscreteLaw, int, float]:
         """Return 0, and how many of a user's shares are: j of k, of the q^(k-1) that have her sum, uniformly.

@@ -8,7 +8,6 @@ and NB laws are unimodal. More noise is that of less and independent noise on to
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar, TypeVar
 
@@ -35,10 +34,6 @@ class UnarySumClaims(SumClaims[S]):
 
     more_users = MoreUsers.SAME
 
-    @abstractmethod
-    def variance(self, protocol: S) -> float:
-        """Return the variance of the noise of all users."""
-
     def curve(
         self,
         protocol: S,
@@ -54,18 +49,15 @@ class UnarySumClaims(SumClaims[S]):
         pairs = self.pairs(protocol, tail)
         return ((pairs.every, pairs.attained),)
 
-    def rmse(self, protocol: S) -> float:
-        return math.sqrt(self.variance(protocol))
-
     def messages_per_user(self, protocol: S) -> float:
-        return protocol.largest + protocol.noise_mean / protocol.users
+        return protocol.levels + protocol.noise_mean / protocol.users
 
     def bytes_per_message(self, protocol: S) -> int:
         return 1
 
-    def estimate_law(self, protocol: S, total: int, participants: int) -> DiscreteLaw:
-        law = self.noisy_law(protocol, total, participants)
-        return DiscreteLaw.from_integer_law(law).image(lambda counts: counts - protocol.noise_mean)
+    def estimate_law(self, protocol: S, total: int, participants: int, midway: int = 0) -> DiscreteLaw:
+        law = DiscreteLaw.from_integer_law(self.noisy_law(protocol, total, participants, midway))
+        return law.image(lambda counts: protocol.analyze(counts, participants=participants))
 
     def watched(self, protocol: S) -> tuple[int, DiscreteLaw, int, float]:
         share = self.noise_law(protocol, 1.0 / protocol.users, views.TAIL)

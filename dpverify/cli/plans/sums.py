@@ -1,4 +1,4 @@
-"""The command `dpverify sums`: protocols for a sum of integers, or of vectors, side by side."""
+"""The command `dpverify sums`: protocols for a sum of numbers, or of vectors, side by side."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.formats import wanted
-from dpverify.cli.options import integer
+from dpverify.cli.options import integer, number
 from dpverify.cli.output import Users, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
 
@@ -23,7 +23,15 @@ def sums(
     epsilon: Epsilon,
     delta: Delta,
     users: Users,
-    largest: Annotated[int | None, integer(within="[1, inf)", help="L: a user holds an integer from 0 to L.")] = None,
+    largest: Annotated[
+        float | None,
+        number(within="(-inf, inf)", help="b: a user holds an integer from a to b; 0 is the default of a."),
+    ] = None,
+    smallest: Annotated[float | None, number(within="(-inf, inf)", help="a: for a rating from 1 to 5 it is 1.")] = None,
+    real: Annotated[bool, typer.Option("--real", help="A user holds any number from a to b.")] = False,
+    steps: Annotated[
+        int | None, integer(within="[1, inf)", help="Of real numbers how many steps are sent; fitted when omitted.")
+    ] = None,
     dimension: Annotated[
         int | None, integer(within="[1, inf)", help="d: a user holds a vector of norm at most 1 instead.")
     ] = None,
@@ -40,9 +48,9 @@ def sums(
         ),
     ] = None,
 ) -> None:
-    """Compare sums of integers or vectors with a trusted curator.
+    """Compare sums of integers, real numbers or vectors with a trusted curator.
 
-    At one budget, with messages and bytes of each: for integers the protocols, for vectors what bytes buy (10 s).
+    At one budget, with messages and bytes of each: for numbers the protocols, for vectors what bytes buy (10 s).
     """
     from dpverify.guarantee import Budget
     from dpverify.planning.sums.integers import plan_sums
@@ -50,15 +58,18 @@ def sums(
 
     budget = Budget(epsilon, delta)
     if (largest is None) == (dimension is None):
-        raise ValueError("Either --largest or --dimension must be given: a sum is of integers or of vectors.")
+        raise ValueError("Either --largest or --dimension must be given: a sum is of numbers or of vectors.")
     found: Any
     if largest is not None:
         if max_bytes is not None:
             raise ValueError("--bytes must be omitted with --largest: it is of vectors.")
-        found = plan_sums(budget, users=users, largest=largest, instances=instances)
+        span: dict[str, Any] = {"largest": largest, "smallest": smallest or 0, "real": real, "steps": steps}
+        found = plan_sums(budget, users=users, instances=instances, **span)
     elif dimension is not None:
         if instances != 1:
             raise ValueError(f"--instances={instances} must be 1 for vectors.")
+        if real or smallest is not None or steps is not None:
+            raise ValueError("--smallest, --real and --steps must be omitted with --dimension: they are of numbers.")
         found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or BYTES)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))

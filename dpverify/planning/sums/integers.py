@@ -1,7 +1,7 @@
-"""Sums of integers side by side, each with its least noise for a budget: which protocol, and what it costs.
+"""Sums of numbers side by side, each with its least noise for a budget: which protocol, and what it costs.
 
 Every bound in a search is that of the exact law, composed; what is returned is accounted for once more, and its epsilon
-is at most the budget's.
+is at most the budget's. What is searched is noise for integers from 0 on; where others' ends are is a public shift.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
 from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
-from protocols.validation import check_choice, check_integer
+from protocols.validation import check_choice, check_flag, check_integer
 
 __all__ = ["SumPlan", "SumPlans", "plan_sums"]
 
@@ -37,6 +37,9 @@ _LARGEST = 2.0**26
 _MOST_SHARES, _MOST_SHAPE, _LISTED = 64, 2.0**12, 2.0**16
 _NO_MATTER = 1e-3
 """Up to which share of epsilon a delta may be that discrete Laplace noise makes no use of."""
+_COARSE, _ROUNDING = 64, 0.01
+"""Steps of a first plan for real numbers; and what rounding may add to the squared error, over what the noise does."""
+_EXACT = 2**53 - 1
 _WRAPS = 1e-20
 """The chance, about, with which noise may leave the range of the estimates, on either side."""
 
@@ -46,13 +49,13 @@ _Maker = Callable[[Budget, int, int, int], SumProtocol]
 
 @dataclass(frozen=True)
 class SumPlan(Plain):
-    """One protocol for a sum of integers that meets a budget.
+    """One protocol for a sum of integers, or of real numbers, that meets a budget.
 
     - name: The protocol's.
     - protocol: Ready to run.
     - parameters: Its parameters by argument name.
-    - rmse: Root mean squared error of the sum of integers, for any input, in units of 1.
-    - messages, size: The expected messages of a user with the largest integer, in each sum, and their bytes.
+    - rmse: Root mean squared error of the sum, for any input, in units of 1; rounding included.
+    - messages, size: The expected messages of a user with the largest number, in each sum, and their bytes.
     - guarantee: What all sums together give.
     """
 
@@ -69,27 +72,30 @@ class SumPlan(Plain):
 
 @dataclass(frozen=True)
 class SumPlans(Drawn):
-    """What one budget buys for a sum of integers.
+    """What one budget buys for a sum of integers, or of real numbers.
 
     - budget: Of all sums together.
-    - users, largest, instances: How many users hold an integer from 0 to which one, and in how many sums each takes
-      part.
+    - users, largest, instances: How many users hold numbers up to which one, and in how many sums each takes part.
     - curator: The RMSE of a trusted curator's Gaussian noise that meets it.
     - plans: Those that meet the budget, the least error first.
     - failures: By name of the others, why there is none.
+    - smallest: From which number on.
+    - real: Whether they are real numbers, and not integers.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.means:sums_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.means:sums_bars"
-    plain_as: ClassVar[str] = "budget users largest instances curator rows=_rows"
+    plain_as: ClassVar[str] = "budget users smallest largest real instances curator rows=_rows"
 
     budget: Budget
     users: int
-    largest: int
+    largest: float
     instances: int
     curator: float
     plans: tuple[SumPlan, ...]
     failures: dict[str, str]
+    smallest: float = 0
+    real: bool = False
 
     @property
     def _rows(self) -> list[Any]:
@@ -97,19 +103,33 @@ class SumPlans(Drawn):
 
 
 def plan_sums(
-    budget: BudgetLike, *, users: int, largest: int, instances: int = 1, protocols: Sequence[str] | None = None
+    budget: BudgetLike,
+    *,
+    users: int,
+    smallest: float = 0,
+    largest: float,
+    real: bool = False,
+    steps: int | None = None,
+    instances: int = 1,
+    protocols: Sequence[str] | None = None,
 ) -> SumPlans:
-    """Find the parameters of least error of the protocols for a sum of integers.
+    """Find the parameters of least error of the protocols for a sum of integers, or of real numbers.
 
     Parameters
     ----------
     budget : Budget or (epsilon, delta)
         Of all sums together, replace-one adjacency, whoever sees all shuffled messages.
-    users, largest : int
-        n and L: how many users hold an integer in [0, L]. For real numbers up to m, L / m steps per unit (see
-        `protocols.sums.rounded`) add at most n / 4 to the squared error in steps, and nothing to privacy.
+    users : int
+        n, public.
+    smallest, largest : float
+        a and b, public: a user holds an integer in [a, b].
+    real : bool
+        Or any number in it, which is rounded at random to one of both next steps.
+    steps : int, optional
+        Of real numbers L, of how many steps [a, b] consists; rounding adds at most n/4 to the squared error in steps,
+        and nothing to privacy. When omitted so many for each protocol that this is a hundredth of what the noise adds.
     instances : int
-        In how many sums each user takes part, with an integer of her own for each.
+        In how many sums each user takes part, with a number of her own for each.
     protocols : sequence of str, optional
         Of "split-and-mix", "poisson-sum" and "nb-sum"; all when omitted.
 
@@ -130,37 +150,58 @@ def plan_sums(
     >>> found = plan_sums((1, "1e-6"), users=10_000, largest=4)
     >>> [f"{row.name} {row.rmse:.3f}" for row in found.plans]
     ['split-and-mix 5.642', 'poisson-sum 18.353', 'nb-sum 18.537']
+    >>> found = plan_sums((1, "1e-6"), users=10_000, smallest=-1, largest=1, real=True, protocols=["split-and-mix"])
+    >>> found.plans[0].protocol.steps, f"{found.plans[0].rmse:.3f}"
+    (354, '2.842')
     """
     target = Budget.of(budget)
-    users, largest = check_integer("users", users, low=1), check_integer("largest", largest, low=1)
+    users = check_integer("users", users, low=1)
+    check_flag("real", real)
+    if steps is not None and not real:
+        raise ValueError(f"steps={steps!r} must be omitted for integers: it is of real numbers.")
+    # Which range it is, the protocol says: without noise any will do.
+    span = PoissonSum(users, largest, 0.0, smallest=smallest, steps=steps or _COARSE if real else None)
     instances = check_integer("instances", instances, low=1)
     names = tuple(_MAKERS) if protocols is None else [check_choice("protocols", each, _MAKERS) for each in protocols]
     plans, failures = [], {}
     for name in names:
         try:
-            plans.append(_planned(_MAKERS[name], target, users, largest, instances))
+            plans.append(_planned(_MAKERS[name], target, span, instances, fit=real and steps is None))
         except InfeasibleBudgetError as error:
             failures[name] = str(error)
         except CapacityError:  # in terms of a law that nobody asked for
-            failures[name] = f"{target} and largest={largest} take more noise than can be listed for {name}."
+            failures[name] = f"{target} and {span.levels} steps take more noise than can be listed for {name}."
     curator = math.inf
     if target.delta > 0.0:
-        curator = largest * plan("central-gaussian", target, users=users, instances=instances).bitsum_rmse
+        bit = plan("central-gaussian", target, users=users, instances=instances).bitsum_rmse
+        curator = float(span.step * span.levels) * bit
     plans.sort(key=lambda row: row.rmse)
-    return SumPlans(target, users, largest, instances, curator, tuple(plans), failures)
+    ends = span.smallest, real
+    return SumPlans(target, users, span.largest, instances, curator, tuple(plans), failures, *ends)
 
 
-def _planned(maker: _Maker, budget: Budget, users: int, largest: int, instances: int) -> SumPlan:
-    """Return the plan of a protocol, aiming a little lower where the account does not confirm the search."""
+def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int, *, fit: bool) -> SumPlan:
+    """Return the plan of a protocol for a span, aiming a little lower where the account does not confirm the search.
+
+    To `fit` steps into the noise, that of the given ones tells how many are enough: its share of the span is the same.
+    """
+    if fit:
+        coarse = maker(budget, span.users, span.levels, instances)
+        claims: Any = mechanism_claims_of(coarse)
+        noise = math.sqrt(claims.variance(coarse)) / span.levels
+        fitting = math.ceil(math.sqrt(span.users / (4.0 * _ROUNDING)) / max(noise, 1.0 / _LARGEST))
+        steps = max(min(fitting, _EXACT // span.users), 1)
+        return _planned(maker, budget, replace(span, steps=steps), instances, fit=False)
     for slack in _SLACKS:
         aim = Budget(budget.epsilon * (1.0 - slack), budget.delta)
-        protocol = maker(aim, users, largest, instances)
+        made = maker(aim, span.users, span.levels, instances)
+        protocol = replace(made, smallest=span.smallest, largest=span.largest, steps=span.steps)
         found = account(protocol, instances=instances, delta=budget.exact_delta, relative_width=_WIDTH)
         if found.epsilon.upper <= budget.epsilon:
             break
     else:
         raise CapacityError(f"the account finds {found.epsilon.upper!r} where the search did epsilon={aim.epsilon!r}.")
-    claims: Any = mechanism_claims_of(protocol)
+    claims = mechanism_claims_of(protocol)
     sent = claims.messages_per_user(protocol)
     size = sent * claims.bytes_per_message(protocol)
     return SumPlan(

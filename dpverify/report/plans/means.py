@@ -63,6 +63,10 @@ def means_table(found: MeanPlans) -> RenderableType:
     return Group(title, rows, *map(Text, lines))
 
 
+def _range(found: SumPlans) -> str:
+    return f"{'numbers' if found.real else 'integers'} from {found.smallest:,} to {found.largest:,}"
+
+
 def sums_bars(found: SumPlans, axes: Axes | None = None) -> Axes:
     """Draw the error of every protocol for a sum, and a curator's."""
     from dpverify.report.charts import bars_on
@@ -70,8 +74,8 @@ def sums_bars(found: SumPlans, axes: Axes | None = None) -> Axes:
     names, errors = [row.name for row in found.plans], [row.rmse for row in found.plans]
     if math.isfinite(found.curator):
         names, errors = [*names, "central-gaussian"], [*errors, found.curator]
-    title = f"{found.budget}, n = {found.users:,}, L = {found.largest:,}, I = {found.instances:,}"
-    return bars_on(axes, names, errors, x="RMSE of a sum of integers", title=title)
+    title = f"{found.budget}, n = {found.users:,}, {_range(found)}, I = {found.instances:,}"
+    return bars_on(axes, names, errors, x="RMSE of a sum", title=title)
 
 
 def sums_table(found: SumPlans) -> RenderableType:
@@ -79,7 +83,7 @@ def sums_table(found: SumPlans) -> RenderableType:
     numbers = ("RMSE", "of a curator's", "messages", "bytes")
     rows = Rows(("protocol", *numbers, "parameters"), numbers)
     for row in found.plans:
-        own = {name: value for name, value in row.parameters.items() if name != "largest"}
+        own = {name: value for name, value in row.parameters.items() if name not in ("smallest", "largest")}
         shown = ", ".join(f"{name}={value:.6g}" for name, value in own.items())
         rows.add_row(
             row.name,
@@ -91,10 +95,10 @@ def sums_table(found: SumPlans) -> RenderableType:
         )
     many = f", I = {found.instances:,} sums of each user" if found.instances > 1 else ""
     whose = f"budget {found.budget}, n = {counted(found.users, 'user')}{many}"
-    title = f"Sums of integers from 0 to {found.largest:,}, {whose}"
+    title = f"Sums of {_range(found)}, {whose}"
     lines = [
         "of a curator's: times the RMSE of a trusted curator's Gaussian noise; messages and bytes: of a user with the "
-        "largest integer, expected, in each sum.",
+        "largest number, expected, in each sum.",
         *(f"{name}: {reason}" for name, reason in found.failures.items()),
     ]
     if found.plans:

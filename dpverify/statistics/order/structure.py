@@ -226,11 +226,11 @@ def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
     Discrete outputs, so any privacy bound can be tested on them: noise added in floating point leaves grids of
     different pitch next to 0 and next to 1 (mironov2012). 0 itself gets 1024.
     """
-    mantissas, exponents = np.frexp(np.asarray(outputs, dtype=np.float64))
-    integers = np.abs(mantissas * 2.0**53).astype(np.int64)
-    lowest = integers & -integers
-    trailing = np.where(integers == 0, 0, np.frexp(lowest.astype(np.float64))[1] - 1)
-    return np.where(integers == 0, 1024, exponents - 53 + trailing).astype(np.int64)
+    bits = np.asarray(outputs, dtype=np.float64, order="C").view(np.int64)
+    fields = bits >> 52 & 0x7FF
+    mantissas = bits & 2**52 - 1 | (fields > 0).astype(np.int64) << 52
+    trailing = np.bitwise_count((mantissas & -mantissas) - 1)
+    return np.where(mantissas == 0, 1024, np.maximum(fields, 1) - 1075 + trailing)
 
 
 def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:

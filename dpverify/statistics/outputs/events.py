@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.optional import needing
+from dpverify.statistics.outputs.trees import SmallTrees
 from protocols.validation import check_integer, check_real
 
 __all__ = [
@@ -25,6 +26,8 @@ __all__ = [
 
 _AT_ONCE = 2**18
 """Samples that are counted at a time."""
+_COMPARED = 1000
+"""Samples on which a classifier says whether its trees are what they seem to be."""
 
 Score = Callable[[NDArray[Any]], NDArray[np.float64]]
 """Maps samples, shape (trials, ...), to numbers, shape (trials,): the higher, the likelier the first dataset is."""
@@ -226,4 +229,5 @@ def classifier_score(first: ArrayLike, second: ArrayLike, *, seed: int = 0) -> S
     a, b = features(first), features(second)
     model = HistGradientBoostingClassifier(max_iter=60, max_depth=3, random_state=seed)
     model.fit(np.concatenate([a, b]), np.repeat([1, 0], [len(a), len(b)]))
-    return lambda samples: np.asarray(model.decision_function(features(samples)), dtype=np.float64)
+    trees = SmallTrees.of_classifier(model, a[:_COMPARED])
+    return trees or (lambda samples: np.asarray(model.decision_function(features(samples)), dtype=np.float64))

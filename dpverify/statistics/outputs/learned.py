@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from dpverify.statistics.outputs.aspects import Aspect, coded_aspects, codes_of, features, lowest_bits, numeric_aspects
 from dpverify.statistics.outputs.events import Score, classifier_score, histogram_score
+from dpverify.statistics.outputs.trees import SmallTrees
 
 __all__ = ["NamedScore", "learned_scores", "table_score"]
 
@@ -167,4 +168,5 @@ def learned_scores(
 
 def _classified(first: NDArray[np.float64], second: NDArray[np.float64], seed: int) -> NamedScore:
     score = classifier_score(features(first), features(second), seed=seed)
-    return NamedScore("a gradient-boosted classifier", lambda rows: score(features(rows)), costly=True)
+    wanted = score.used if isinstance(score, SmallTrees) else None
+    return NamedScore("a gradient-boosted classifier", lambda rows: score(features(rows, wanted)), costly=True)

@@ -21,6 +21,14 @@ def test_the_table_and_json_have_the_same_rows(capsys: pytest.CaptureFixture[str
     assert found["rows"][0]["bytes"] == found["rows"][0]["messages"] * 2 > 0
 
 
+def test_ratings_and_real_numbers_have_a_range(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*BUDGET, "--users", "200", "--smallest", "1", "--largest", "4", "--json"]) == 0
+    rating = json.loads(capsys.readouterr().out)
+    assert rating["rows"][0]["parameters"]["smallest"] == rating["smallest"] == 1
+    assert cli.main([*BUDGET, "--users", "200", "--smallest=-.5", "--largest", ".5", "--real"]) == 0
+    assert "Sums of numbers from -0.5 to 0.5, budget" in " ".join(capsys.readouterr().out.split())
+
+
 def test_vectors_have_a_row_for_each_number_of_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*BUDGET, "--users", "1000", "--dimension", "16"]
     assert cli.main([*asked, "--bytes", "20,60", "--json"]) == 0

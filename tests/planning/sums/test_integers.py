@@ -50,6 +50,34 @@ def test_a_rating_and_fifty_counts_are_next_to_a_curators(rating: SumPlans, coun
     assert split.rmse < 119.1 < counts.curator < 119.5 < plain.rmse < 119.8
 
 
+def test_where_a_range_begins_is_public_and_costs_nothing(rating: SumPlans) -> None:
+    for smallest, largest in ((1, 5), (-2, 2)):
+        found = plan_sums((1, "1e-6"), users=10_000, smallest=smallest, largest=largest, protocols=["poisson-sum"])
+        row, plain = found.plans[0], rating.plans[1]
+        assert (row.rmse, row.messages, found.curator) == (plain.rmse, plain.messages, rating.curator)
+        assert (row.protocol.smallest, row.protocol.levels) == (smallest, 4)
+        assert account(row.protocol, delta="1e-6").epsilon == account(plain.protocol, delta="1e-6").epsilon
+
+
+def test_real_numbers_have_steps_that_hardly_count() -> None:
+    asked = {"users": 10_000, "smallest": -0.5, "largest": 1.5, "real": True}
+    split, poisson = plan_sums((1, "1e-6"), **asked, protocols=["split-and-mix", "poisson-sum"]).plans
+    for row in (split, poisson):
+        assert account(row.protocol, delta="1e-6").epsilon.upper <= 1.0
+        rounding = float(row.protocol.step) ** 2 * 2500
+        assert 0.0095 < rounding / (row.rmse**2 - rounding) < 0.0105
+    # Twice sqrt(2) / epsilon, and half a per cent for rounding: next to it no other noise has so little error.
+    assert 2 * math.sqrt(2) < split.rmse < 2 * math.sqrt(2) * 1.0055
+    assert 16.89 / 2 < plan_sums((1, "1e-6"), **asked, protocols=["split-and-mix"]).curator < 16.9 / 2
+    few = plan_sums((1, "1e-6"), **asked, steps=1, protocols=["poisson-sum"]).plans[0]
+    assert few.messages < 2
+    assert few.rmse > 50 * 2
+    with pytest.raises(ValueError, match=r"^steps=3 must be omitted for integers"):
+        plan_sums((1, "1e-6"), users=9, largest=2, steps=3)
+    with pytest.raises(ValueError, match=r"^largest=2 must be above smallest=2"):
+        plan_sums((1, "1e-6"), users=9, smallest=2, largest=2)
+
+
 def test_fewer_shares_would_not_do(rating: SumPlans) -> None:
     fewer = replace(rating.plans[0].protocol, shares=5)
     assert account(fewer, epsilon=1).delta.upper > 1e-6

@@ -2,13 +2,13 @@
 
 import random
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from protocols.shuffler import shuffle
-from protocols.sums import PoissonSum, SumProtocol, exactly_rounded, rounded
+from protocols.sums import PoissonSum, SplitAndMix, SumProtocol, exactly_rounded, rounded
 from tests.samples import assert_law, assert_mean, assert_same_law, assert_variance
 
 
@@ -92,5 +92,49 @@ def test_numbers_that_cannot_be_rounded_are_refused(value: float) -> None:
 
 
 def test_sums_stay_below_what_floats_hold() -> None:
-    with pytest.raises(ValueError, match=r"^largest=1099511627776 times users=8192 must be below 2\^53\.$"):
+    with pytest.raises(ValueError, match=r"^users=8192 times 1099511627776 steps must be below 2\^53\.$"):
         PoissonSum(2**13, 2**40, 1.0)
+
+
+@pytest.mark.parametrize("made", [
+    lambda **span: PoissonSum(4, mean=2.5, **span),
+    lambda **span: SplitAndMix(4, modulus=2**10, shares=3, p=0.6, **span),
+], ids=["unary", "shares"])  # fmt: skip
+def test_signed_integers_and_real_numbers_are_sent_as_steps(made: Any) -> None:
+    signed, rng, entropy = made(largest=2, smallest=-2), np.random.default_rng(21), random.Random(21)
+    assert (signed.levels, signed.step) == (4, 1)
+    values = [-2, 2, -1]
+    assert_mean([signed.run(values, rng, participants=3) for _ in range(4000)], -1, 7.5)
+    sent = [signed.report(v, entropy) for _ in range(4000) for v in values]
+    heard = [signed.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
+    assert_mean(signed.analyze(heard, participants=3), -1, 7.5)
+    # The plain protocol reads the same of numbers moved by 2.
+    assert_same_law(heard, made(largest=4).sample_view(np.full(20_000, 5), rng, participants=3).tolist())
+
+    real = made(largest=0.3, smallest=-0.1, steps=3)
+    rounding, step = 0.75 * 0.25, float(real.step)
+    values = np.array([-0.1, 0.3, 0.0])
+    variance = step**2 * (7.5 + rounding)
+    assert_mean([real.run(values, rng, participants=3) for _ in range(4000)], 0.2, variance)
+    sent = [real.report(v, entropy) for _ in range(4000) for v in ("0", -0.1, Fraction(0.3))]
+    heard = [real.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
+    assert_mean(real.analyze(heard, participants=3), 0.2, variance)
+    for values, number in (([0.31], 0.31), ([float("nan")], "inf"), ([-0.2], -0.2)):
+        with pytest.raises(ValueError, match=r"^values has .* must hold numbers in \[-0\.1, 0\.3\], one a user\.$"):
+            real.randomize(values, rng)
+        with pytest.raises(ValueError, match=r"^value=.* must be a number in \[-0\.1, 0\.3\]\.$"):
+            real.report(number)
+    with pytest.raises(ValueError, match=r"^value=3 must be an integer in \[-2, 2\]\.$"):
+        signed.report(3)
+    with pytest.raises(ValueError, match=r"^values\[0\]=-3 must be in \[-2, 3\)\.$"):
+        signed.randomize([-3], rng)
+
+
+def test_ranges_that_are_none_are_refused() -> None:
+    for smallest, largest, steps, said in (
+        (2, 2, None, r"^largest=2 must be above smallest=2\.$"),
+        (0.5, 2, None, r"^smallest=0\.5 and largest=2 must be integers, or users hold real numbers, in steps\.$"),
+        (0, 5e-324, 9, r"^steps=9 must leave steps that floats tell from 0\.$"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            PoissonSum(9, largest, 1.0, smallest=smallest, steps=steps)

@@ -36,5 +36,5 @@ def test_estimates_are_the_integers_around_the_range_of_sums() -> None:
     protocol = SplitAndMix(2, 3, 11, 2, 0.5)
     assert protocol.margin == 2
     assert Counter(protocol.analyze(np.arange(11)).tolist()) == Counter(range(-2, 9))
-    with pytest.raises(ValueError, match=r"^modulus=6 must be above 6, users times largest: the sum\.$"):
+    with pytest.raises(ValueError, match=r"^modulus=6 must be above 6, users times steps: the sum\.$"):
         SplitAndMix(2, 3, 6, 2, 0.5)

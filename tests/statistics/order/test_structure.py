@@ -1,5 +1,6 @@
 import itertools
 from collections.abc import Callable
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -110,9 +111,11 @@ def test_grid_exponents_are_the_lowest_bits() -> None:
     expected = [0, 0, 1, -1, -55, -2, 60, 1024]
     assert grid_exponents(values).tolist() == expected
     rng = np.random.default_rng(5)
-    for value in rng.normal(size=50):
+    bits = rng.integers(-(2**63), 2**63, 200).view(np.float64)  # of all sizes
+    small = rng.integers(1, 2**52, 50).view(np.float64)  # below the least that has all its bits
+    for value in [*rng.normal(size=50), *bits[np.isfinite(bits)], *small, 5e-324, -(2.0**-1022), np.finfo(float).max]:
         numerator, denominator = float(value).as_integer_ratio()
-        assert 2.0 ** int(grid_exponents(value)) == (numerator & -numerator) / denominator
+        assert Fraction(2) ** int(grid_exponents(value)) == Fraction(numerator & -numerator, denominator)
 
 
 def test_message_count() -> None:

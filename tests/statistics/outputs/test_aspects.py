@@ -121,6 +121,21 @@ def test_one_column_may_be_the_key_to_another() -> None:
         assert any(not set(a.of(first).tolist()) & set(a.of(second).tolist()) for a in found)
 
 
+def test_residues_are_those_of_exact_integers() -> None:
+    huge = [2.0**52 + 1, -(2.0**53) + 1, 2.0**53, -1e300, 1e17, -3.0, -0.0, 97.0]
+    rows = np.array([huge, huge[::-1]]).T
+    kept = [[int(x) if abs(x) < 2**53 else 0 for x in row] for row in rows.tolist()]  # as no float holds others
+    codes = {aspect.name: aspect.of(rows).tolist() for aspect in coded_aspects(rows, rows[::-1])}
+    for modulus in (2, 3, 7, 1000):
+        assert codes[f"column 0 mod {modulus}"] == [first % modulus for first, _ in kept]
+    for name in ("the parity of columns 0 and 1", "the parity of all columns together"):
+        assert codes[name] == [sum(row) % 2 if abs(sum(row)) < 2**53 else 0 for row in kept]
+    full = features(rows)
+    used = features(rows, [0, 4])
+    assert used[:, [0, 4]].tolist() == full[:, [0, 4]].tolist()
+    assert not used[:, [1, 2, 3, 5, 6, 7]].any()
+
+
 def test_small_regions_of_the_plane_have_codes_of_their_own() -> None:
     middle = RNG.normal(size=(4_000, 2))
     aspects = {aspect.name: aspect for aspect in coded_aspects(middle, middle)}
