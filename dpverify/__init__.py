@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     )
     from dpverify.learning.classifier import PrivateDensityClassifier as PrivateDensityClassifier
     from dpverify.learning.density import PrivateDensity as PrivateDensity
+    from dpverify.learning.joint.discriminant import PrivateDiscriminant as PrivateDiscriminant
     from dpverify.learning.scale import bandwidth_from_gamma, gamma_from_bandwidth
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
@@ -247,6 +248,7 @@ _HOMES = {
     ),
     "dpverify.learning.classifier": ("PrivateDensityClassifier",),
     "dpverify.learning.density": ("PrivateDensity",),
+    "dpverify.learning.joint.discriminant": ("PrivateDiscriminant",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.collection.design": ("design",),
     "dpverify.collection.query": ("Query",),
