@@ -92,6 +92,7 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
+    from dpverify.planning.sums.fronts import sum_front
     from dpverify.planning.sums.integers import plan_sums
     from dpverify.planning.sums.vectors import vector_front
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
@@ -214,6 +215,7 @@ __all__ = [
     "plan_rappor",
     "plan_sums",
     "split_budget",
+    "sum_front",
     "theorems",
     "vector_front",
 ]
@@ -266,6 +268,7 @@ _HOMES = {
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
+    "dpverify.planning.sums.fronts": ("sum_front",),
     "dpverify.planning.sums.integers": ("plan_sums",),
     "dpverify.planning.sums.vectors": ("vector_front",),
     "dpverify.planning.means": ("plan_means",),

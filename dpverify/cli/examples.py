@@ -26,7 +26,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least epsilon": ("least epsilon --delta 1e-6 --users 10000 --instances 8 --error 0.005 --bitsum nb",),
     "least noise": ("least noise --epsilon 2 --delta 1e-5 --steps 10000 --rate 0.01",),
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
-    "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
+    "front": (
+        f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",
+        f"front {_BUDGET} --users 10000 --smallest=-1 --largest 1 --real",
+    ),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
     "sums": (
         "sums --epsilon 1 --delta 1e-6 --users 10000 --smallest 1 --largest 5",
