@@ -124,12 +124,13 @@ if TYPE_CHECKING:
     from protocols.rappor.response import PermanentResponse, Rappor
     from protocols.selection import Selection
     from protocols.shuffled_mean import ShuffledMean
-    from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
+    from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix
     from protocols.vector_sum import VectorSum
 
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
 __all__ = [
     "Adjacency",
+    "AugmentedSum",
     "BoundedRangeStep",
     "Budget",
     "BudgetExceededError",
@@ -293,7 +294,7 @@ _HOMES = {
     "protocols.histogram": ("Histogram",),
     "protocols.kde": ("KernelDensityProtocol",),
     "protocols.local.baselines": ("CentralLaplaceMean",),
-    "protocols.sums": ("NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
+    "protocols.sums": ("AugmentedSum", "NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
     "protocols.local.labels": ("LabelRandomizedResponse",),
     "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
     "protocols.local.one_bit": ("OneBitMean",),

@@ -75,6 +75,9 @@ def sums(
     instances: Annotated[
         int, integer(within="[1, inf)", help="I, the sums that each user takes part in, with an integer for each.")
     ] = 1,
+    augmented: Annotated[
+        bool, typer.Option("--augmented", help="Show as well what a shuffler can do that draws the noise itself.")
+    ] = False,
     max_bytes: Annotated[
         Any,
         integer(
@@ -101,12 +104,16 @@ def sums(
         if max_bytes is not None:
             raise ValueError("--bytes must be omitted with --largest: it is of vectors.")
         span: dict[str, Any] = {"largest": largest, "smallest": smallest or 0, "real": real, "steps": steps}
+        if augmented:
+            span["protocols"] = ["split-and-mix", "poisson-sum", "nb-sum", "augmented-sum"]
         found = plan_sums(budget, users=users, instances=instances, **span)
     elif dimension is not None:
         if instances != 1:
             raise ValueError(f"--instances={instances} must be 1 for vectors.")
-        if real or smallest is not None or steps is not None:
-            raise ValueError("--smallest, --real and --steps must be omitted with --dimension: they are of numbers.")
+        if real or augmented or smallest is not None or steps is not None:
+            raise ValueError(
+                "--smallest, --real, --steps and --augmented must be omitted with --dimension: they are of numbers."
+            )
         found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or BYTES)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))

@@ -102,6 +102,8 @@ def sums_table(found: SumPlans) -> RenderableType:
         "largest number, expected, in each sum.",
         *(f"{name}: {reason}" for name, reason in found.failures.items()),
     ]
+    if any(row.name == "augmented-sum" for row in found.plans):
+        lines.append("augmented-sum: the shuffler draws the noise, knows it, and must not tell.")
     if found.plans:
         guarantee = found.plans[0].guarantee
         lines.append(
