@@ -111,6 +111,9 @@ _OWN: dict[Group, dict[str, Line]] = {
         "split-and-mix": Line(
             "sums.split_and_mix:SplitAndMixClaims", "Sum of integers: shuffled shares that add up, with noise."
         ),
+        "augmented-sum": Line(
+            "sums.augmented:AugmentedSumClaims", "Sum of integers: dummies of the shuffler hide true values."
+        ),
         "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
         "rr-mean": Line(
             "local.randomized_response:RandomizedResponseMeanClaims", "Mean of levels, reported by randomized response."
