@@ -6,7 +6,7 @@ import pytest
 
 from tests.certificates.agreement import PROTOCOLS, found
 
-SLOW = ["nb", "3nb", "pure", "histogram", "selection"]
+SLOW = ["nb", "nb-sum", "3nb", "pure", "histogram", "selection"]
 
 
 @pytest.mark.parametrize(("number", "seed", "names"), [(12, 7, [*PROTOCOLS.keys() - SLOW]), (2, 8, ["nb", "3nb"])])
