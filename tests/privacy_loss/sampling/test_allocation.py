@@ -141,6 +141,21 @@ def test_what_is_left_out_is_charged() -> None:
             assert 1e-10 <= found.up.loss_error == found.down.loss_error <= 1.2e-10
 
 
+def test_what_groups_leave_out_is_charged() -> None:
+    for steps, chosen in ((4, 2), (5, 2), (11, 3)):
+        found = allocation._of_all(of_one(_Missing(1e-4, 3e-5), 1e-9, 1e-10), steps, 1e-7, allocation._spread, chosen)
+        there = chosen * 1e-4 + (steps - chosen) * 3e-5
+        assert there <= found.up.missing_mass <= there + 1.1e-7
+        assert steps * 3e-5 <= found.down.missing_mass <= steps * 3e-5 + 1.1e-7
+        assert steps * 1e-9 <= found.down.relative_error <= 1.1 * steps * 1e-9
+        assert chosen * 1e-10 <= found.up.loss_error == found.down.loss_error <= 1.2 * chosen * 1e-10
+    rough = allocation._both(
+        of_one(), of_one(), 1e-9, lambda grid, pairs: (*allocation._together(grid, pairs)[:2], 1e-3, 1e-4)
+    )
+    assert rough.mass_error >= 1e-3
+    assert rough.ratio_error >= 1e-4
+
+
 def test_masses_that_are_left_out_count_as_missing() -> None:
     # Under a tail of a tenth most pairs are: nothing of both laws is lost.
     for how in (allocation._spread, allocation._together):
@@ -152,10 +167,11 @@ def test_masses_that_are_left_out_count_as_missing() -> None:
         patch.setattr(_Group, "trimmed", lambda group, spare: group)
         patch.setattr(allocation, "_BLOCK", 1)
         one = of_one()
-        merged = allocation._merged(one, one, 3.2, allocation._together)
-    for missing, power in ((merged.missing.there, 1), (merged.missing.gone, 0)):
-        kept = float((merged.masses * merged.ratios**power).sum())
-        assert 0.05 < 1.0 - kept <= missing  # pairs of small weights
+        merged, both = (each(one, one, 3.2, allocation._together) for each in (allocation._merged, allocation._both))
+    for made in (merged, both):
+        for missing, power in ((made.missing.there, 1), (made.missing.gone, 0)):
+            kept = float((made.masses * made.ratios**power).sum())
+            assert 0.05 < 1.0 - kept <= missing  # pairs of small weights
     trimmed = of_one().trimmed(1.8)
     assert trimmed.masses.size < 3
     lost = _Missing(

@@ -71,6 +71,24 @@ def test_every_number_of_chosen_steps_has_a_law_and_its_error_is_charged() -> No
     assert 1e-15 < abs(merged.laws[0, 0] / (9e4 * 0.1 * 0.1) - 1.0) <= merged.error
 
 
+def test_errors_of_a_step_and_of_fewer_cells_are_charged() -> None:
+    one = of_one()
+    found = several.attained_by_several(one.ratios, one.masses, 1e-9, 4, 2)
+    assert 4e-9 <= found.up.relative_error == found.down.relative_error <= 4.01e-9
+    many = several._Cells(1, np.full(10**5, 1.0001), np.full((2, 10**5), 0.1), 1e-14).fewer(0)
+    assert many.laws.shape == (2, 1)
+    assert 1e-13 < abs(many.laws[0, 0] / 1e4 - 1.0) <= many.error - 1e-14
+
+
+def test_products_that_are_no_floats_are_left_out() -> None:
+    rare = 1e-80
+    ratios, masses = np.array([0.5, 1.5, 1e70]), np.array([0.5, 0.5 - rare, rare])
+    found = several.attained_by_several(ratios, masses, 1e-15, 4, 2)
+    for law in found:
+        assert law.infinite_mass == 0.0
+        assert float(law.masses.min()) >= several._LEAST
+
+
 def test_what_is_next_to_nothing_is_left_out_and_missing() -> None:
     ratios, masses = np.array([1e-150, 0.5, 1.5]), np.array([0.2, 0.4, 0.4])
     ratios[2] = (1.0 - 0.2 - 1e-150 * 0.2) / 0.4
