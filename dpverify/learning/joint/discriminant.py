@@ -196,18 +196,18 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             here = slice(start, start + size)
             vectors = made.vectors(self.scale_(points[here], name=f"X[{start}:]" if start else "X"), labels[here])
             total += self.protocol_.analyze(self.protocol_.sample_view(vectors, rng))
-        self._publish(made.moments(total, n), n)
-        return self
-
-    def _publish(self, found: Moments, users: int) -> None:
-        """Take what is published as learned; what is done with it costs nothing."""
-        plan, made, d = self.plan_, self.map_, self.n_features_in_
         notes = (() if self.classes is not None else (LABELS_TAKEN,)) + (
             () if self.random_state is None else (FIXED_SEED,)
         )
-        self.guarantee_ = LearnedGuarantee(plan.guarantee, plan.guarantee, notes)
+        self.guarantee_ = LearnedGuarantee(self.plan_.guarantee, self.plan_.guarantee, notes)
+        self._learn(made.moments(total, n), self.plan_.rmse, n)
+        return self
+
+    def _learn(self, found: Moments, rmse: float, users: int) -> None:
+        """Make a rule of what was published, with this error of the sum: that costs nothing."""
+        made, d = self.map_, self.n_features_in_
         self.moments_ = found
-        self.noise_ = plan.rmse / math.sqrt(made.coordinates) * made.weight / users
+        self.noise_ = rmse / math.sqrt(made.coordinates) * made.weight / users
         shares = np.maximum(found.shares, max(self.noise_, 1.0 / users))
         means, variances = found.sums / shares[:, np.newaxis], (self.noise_ / shares) ** 2
         whole = 1.0 if found.second is None else float(np.trace(found.second))

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from dpverify.digits import counted, rounded_down, rounded_up
 from dpverify.report.layout import Rows
+from protocols.sums.split_and_mix import SplitAndMix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,6 +58,14 @@ def means_table(found: MeanPlans) -> RenderableType:
     if found.least_local_rmse is not None:
         least = rounded_up(found.least_local_rmse, 4)
         lines.append(f"No local estimator of a mean of bits has an RMSE below about {least} on every dataset.")
+    best = found.recommended
+    if best is not None:
+        error = f"an RMSE of {rounded_up(best.rmse, 4)}"
+        lines.append(f"Least error of any values, without a trusted curator: {best.mechanism}, {error}.")
+        if isinstance(best.protocol, SplitAndMix):
+            lines.append(
+                "One cheat makes a sum of shares anything, and a client that stays away takes its noise along."
+            )
     if found.plans:
         guarantee = found.plans[0].guarantee
         lines.append(f"{guarantee.side.value.capitalize()}s, {guarantee.adjacency.value} adjacency.")
