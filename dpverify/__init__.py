@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     )
     from dpverify.learning.classifier import PrivateDensityClassifier as PrivateDensityClassifier
     from dpverify.learning.density import PrivateDensity as PrivateDensity
+    from dpverify.learning.joint.discriminant import PrivateDiscriminant as PrivateDiscriminant
     from dpverify.learning.scale import bandwidth_from_gamma, gamma_from_bandwidth
     from dpverify.planning.account import account
     from dpverify.planning.amplify import amplify, largest_epsilon0
@@ -91,6 +92,7 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
+    from dpverify.planning.sums.fronts import sum_front
     from dpverify.planning.sums.integers import plan_sums
     from dpverify.planning.sums.vectors import vector_front
     from dpverify.planning.sweeps.comparison import plan_bitsums, plan_grid
@@ -122,12 +124,13 @@ if TYPE_CHECKING:
     from protocols.rappor.response import PermanentResponse, Rappor
     from protocols.selection import Selection
     from protocols.shuffled_mean import ShuffledMean
-    from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
+    from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix
     from protocols.vector_sum import VectorSum
 
 # All but the estimators, which need scikit-learn: `from dpverify import *` is for a prompt, and to cost little.
 __all__ = [
     "Adjacency",
+    "AugmentedSum",
     "BoundedRangeStep",
     "Budget",
     "BudgetExceededError",
@@ -213,6 +216,7 @@ __all__ = [
     "plan_rappor",
     "plan_sums",
     "split_budget",
+    "sum_front",
     "theorems",
     "vector_front",
 ]
@@ -247,6 +251,7 @@ _HOMES = {
     ),
     "dpverify.learning.classifier": ("PrivateDensityClassifier",),
     "dpverify.learning.density": ("PrivateDensity",),
+    "dpverify.learning.joint.discriminant": ("PrivateDiscriminant",),
     "dpverify.learning.scale": ("bandwidth_from_gamma", "gamma_from_bandwidth"),
     "dpverify.collection.design": ("design",),
     "dpverify.collection.query": ("Query",),
@@ -264,6 +269,7 @@ _HOMES = {
     "dpverify.planning.sweeps.fronts": ("front",),
     "dpverify.planning.kernels.least_density": ("least_density_epsilon", "least_density_users"),
     "dpverify.planning.sweeps.least": ("least_epsilon", "least_messages", "least_users"),
+    "dpverify.planning.sums.fronts": ("sum_front",),
     "dpverify.planning.sums.integers": ("plan_sums",),
     "dpverify.planning.sums.vectors": ("vector_front",),
     "dpverify.planning.means": ("plan_means",),
@@ -288,7 +294,7 @@ _HOMES = {
     "protocols.histogram": ("Histogram",),
     "protocols.kde": ("KernelDensityProtocol",),
     "protocols.local.baselines": ("CentralLaplaceMean",),
-    "protocols.sums": ("NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
+    "protocols.sums": ("AugmentedSum", "NegativeBinomialSum", "PoissonSum", "SplitAndMix"),
     "protocols.local.labels": ("LabelRandomizedResponse",),
     "protocols.local.laplace": ("DiscreteLaplaceMean", "LaplaceMean"),
     "protocols.local.one_bit": ("OneBitMean",),

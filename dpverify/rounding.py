@@ -12,6 +12,8 @@ __all__ = ["SUBNORMAL", "UNIT", "fft_error", "norm", "spectral_norm", "sum_above
 
 UNIT = 2.0**-53
 """The unit roundoff of IEEE double precision."""
+_NEARLY_ORTHOGONAL = 1e-9
+"""Of columns: what their products, together, have of the largest square, and a bound of their norm may lose."""
 SUBNORMAL = 1e-307
 """Charged to every answer: floats below 2.3e-308 are rounded to 5e-324, not relatively."""
 
@@ -71,12 +73,19 @@ def spectral_norm(matrix: NDArray[np.float64]) -> float:
     scaled = np.ldexp(matrix if matrix.shape[0] >= matrix.shape[1] else matrix.T, -exponent)
     rows, columns = scaled.shape
     inner, outer = (1.01 * length * UNIT for length in (columns, rows))
-    vectors = np.linalg.eigh(scaled.T @ scaled)[1]
-    mapped, gram = scaled @ vectors, vectors.T @ vectors
-    image = mapped.T @ mapped
-    diagonal = np.diagonal(image).copy()
-    np.fill_diagonal(image, 0.0)
-    square = float(diagonal.max()) + norm(image) + outer * norm(mapped) ** 2
-    lack = norm(gram - np.eye(columns)) + inner * norm(vectors) ** 2 + UNIT * columns
-    bound = (math.sqrt(square) + inner * norm(scaled) * norm(vectors)) / math.sqrt(1.0 - lack)
+
+    def squared(image: NDArray[np.float64], mapped: NDArray[np.float64]) -> tuple[float, float]:
+        diagonal, off = float(np.diagonal(image).max()), norm(image - np.diag(np.diagonal(image)))
+        return diagonal + off + outer * norm(mapped) ** 2, off / diagonal
+
+    products = scaled.T @ scaled
+    square, off = squared(products, scaled)
+    if off <= _NEARLY_ORTHOGONAL:  # rotations below each other: V = 1 is as good, without its errors
+        bound = math.sqrt(square)
+    else:
+        vectors = np.linalg.eigh(products)[1]
+        mapped, gram = scaled @ vectors, vectors.T @ vectors
+        square, _ = squared(mapped.T @ mapped, mapped)
+        lack = norm(gram - np.eye(columns)) + inner * norm(vectors) ** 2 + UNIT * columns
+        bound = (math.sqrt(square) + inner * norm(scaled) * norm(vectors)) / math.sqrt(1.0 - lack)
     return math.ldexp(bound * (1.0 + 16.0 * UNIT), exponent) + SUBNORMAL

@@ -20,7 +20,7 @@ import pytest
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-__all__ = ["PHONE", "Opened", "chromium", "opened", "started"]
+__all__ = ["PHONE", "Opened", "barriers", "chromium", "opened", "started"]
 
 PHONE = (360, 740)
 """Width and height of a small phone, in CSS pixels."""
@@ -92,6 +92,17 @@ class Opened:
         page = self.page
         wider = page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
         return (page.evaluate(_WIDER) or ["something"]) if wider else []
+
+
+def barriers(page: Page, *but: str) -> list[str]:
+    """Return what axe finds on a page that keeps somebody from using it, but for some of its rules; or skip.
+
+    - page: Open.
+    - but: Names of rules.
+    """
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright", reason="pip install '.[accessibility]'")
+    found = axe.Axe().run(page).response["violations"]
+    return [f"{each['id']}: {part['html']}" for each in found if each["id"] not in but for part in each["nodes"]]
 
 
 def _failure(request: Any) -> list[str]:

@@ -296,7 +296,7 @@ def test_the_commands_and_options_that_a_page_names_are_there(capsys: pytest.Cap
             else:
                 known = {"--help", "--and"}.union(*(parameter.opts for parameter in command.params))
                 known |= of_a_run if command.name == "spend" else set()
-                there = {word.strip("[") for word in words if word.strip("[").startswith("--")} <= known
+                there = {w.strip("[").split("=")[0] for w in words if w.strip("[").startswith("--")} <= known
             if not there:
                 wrong.append((page.name, line))
     assert wrong == []

@@ -11,7 +11,7 @@ import pytest
 import dpverify
 from tests.test_startup import EVERYTHING, imported
 
-ESTIMATORS = {"HighestDensityClassifier", "PrivateDensity", "PrivateDensityClassifier"}
+ESTIMATORS = {"HighestDensityClassifier", "PrivateDensity", "PrivateDensityClassifier", "PrivateDiscriminant"}
 
 
 def shown_to_type_checkers() -> dict[str, str]:

@@ -160,6 +160,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "meaning": lambda: dpverify.account(CentralGaussian(9, 30.0), delta=1e-3).meaning(),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),
     "sums": lambda: dpverify.plan_sums(BUDGET, users=100, largest=2),
+    "sum front": lambda: dpverify.sum_front(BUDGET, users=100, largest=2),
     "vectors": lambda: dpverify.vector_front(BUDGET, users=1000, dimension=8, max_bytes=[0.01, 9]),
     "aggregate": aggregated,
     "rehearsal": lambda: Rehearsal(9, 1, 1, 1, 99, (Rehearsed("a", "bits", 2, 2, 1.0, 4.0, 0),), (aggregated(),)),

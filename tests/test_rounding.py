@@ -56,6 +56,14 @@ def test_spectral_norm_is_a_sharp_bound(seed: int) -> None:
     assert spectral_norm(matrix.T) == pytest.approx(bound, rel=1e-8)
 
 
+@pytest.mark.parametrize("off", [0.0, 1e-10, -1e-10, 1e-8])
+def test_spectral_norm_of_nearly_orthogonal_columns_charges_what_they_lack(off: float) -> None:
+    matrix = np.vstack([np.array([[1.0, off], [off, 1.0]]), np.eye(2)])
+    bound = spectral_norm(matrix)
+    assert _exceeds_every_singular_value(bound, matrix)
+    assert not _exceeds_every_singular_value(bound * (1.0 - 1e-9), matrix)
+
+
 def test_spectral_norm_at_the_edges() -> None:
     assert spectral_norm(np.zeros((3, 2))) == 0.0
     assert spectral_norm(np.array([[5e-324]])) >= 5e-324

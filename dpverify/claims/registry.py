@@ -11,10 +11,11 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any, overload
 
 if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
     from dpverify.claims.base import Claims, MechanismClaims
     from dpverify.claims.bitsum.base import BitsumClaims
     from dpverify.claims.lsq.base import LSQClaims
@@ -110,6 +111,9 @@ _OWN: dict[Group, dict[str, Line]] = {
         "split-and-mix": Line(
             "sums.split_and_mix:SplitAndMixClaims", "Sum of integers: shuffled shares that add up, with noise."
         ),
+        "augmented-sum": Line(
+            "sums.augmented:AugmentedSumClaims", "Sum of integers: dummies of the shuffler hide true values."
+        ),
         "labels": Line("local.labels:LabelClaims", "Randomized response among classes, published by each user."),
         "rr-mean": Line(
             "local.randomized_response:RandomizedResponseMeanClaims", "Mean of levels, reported by randomized response."
@@ -163,6 +167,14 @@ _OWN: dict[Group, dict[str, Line]] = {
 """Our own, in the order in which they are listed and tried."""
 
 
+@functools.cache
+def _installed() -> Any:
+    """Return the entry points of all packages: which they are is read from every one's folder, so once."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
+
+
 class Registered(Mapping[str, Any]):
     """What a group holds, by name, our own first; each is imported when it is looked up, and classes are called."""
 
@@ -172,10 +184,12 @@ class Registered(Mapping[str, Any]):
 
     @functools.cached_property
     def _entries(self) -> dict[str, EntryPoint]:
+        from importlib.metadata import EntryPoint
+
         place = _STEPS if self._group is Group.STEPS else "dpverify.claims"
         own = [EntryPoint(name, f"{place}.{line.at}", self._group) for name, line in _OWN[self._group].items()]
         found: dict[str, EntryPoint] = {}
-        for entry in (*own, *entry_points(group=self._group)):
+        for entry in (*own, *_installed().select(group=self._group)):
             first = found.setdefault(entry.name, entry)
             if first.value != entry.value:  # the same one twice: a package that is on the path twice
                 both = f"{first.value} and {entry.value}"

@@ -26,7 +26,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "least epsilon": ("least epsilon --delta 1e-6 --users 10000 --instances 8 --error 0.005 --bitsum nb",),
     "least noise": ("least noise --epsilon 2 --delta 1e-5 --steps 10000 --rate 0.01",),
     "least messages": (f"least messages {_BUDGET} --users 10000 --instances 64 --error 0.0036 --bitsum nb",),
-    "front": (f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",),
+    "front": (
+        f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",
+        f"front {_BUDGET} --users 10000 --smallest=-1 --largest 1 --real",
+    ),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
     "sums": (
         "sums --epsilon 1 --delta 1e-6 --users 10000 --smallest 1 --largest 5",
@@ -54,6 +57,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "account histogram": ("account histogram --buckets 100 --shape 1000 --p 0.5 --delta 1e-6",),
     "account selection": ("account selection --buckets 100 --shape 1000 --p 0.5 --delta 1e-6",),
     "account poisson-sum": ("account poisson-sum --users 10000 --largest 4 --mean 337 --delta 1e-6",),
+    "account augmented-sum": ("account augmented-sum --users 10000 --largest 4 --margin 64 --p 0.7788 --delta 1e-6",),
     "account nb-sum": ("account nb-sum --users 10000 --largest 4 --shape 300 --p 0.5 --delta 1e-6",),
     "account split-and-mix": (
         "account split-and-mix --users 10000 --largest 4 --modulus 65536 --shares 8 --p 0.7788 --delta 1e-6",
@@ -91,6 +95,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "audit histogram": ("audit histogram --users 20 --buckets 3 --shape 20 --p 0.5 --trials 500",),
     "audit selection": ("audit selection --users 20 --buckets 3 --shape 5 --p 0.3 --trials 500",),
     "audit poisson-sum": ("audit poisson-sum --users 20 --largest 4 --mean 60 --trials 300",),
+    "audit augmented-sum": ("audit augmented-sum --users 20 --largest 4 --margin 64 --p 0.7788 --trials 300",),
     "audit nb-sum": ("audit nb-sum --users 20 --largest 4 --shape 30 --p 0.6 --trials 300",),
     "audit split-and-mix": (
         "audit split-and-mix --users 20 --largest 4 --modulus 1024 --shares 4 --p 0.8 --trials 300",

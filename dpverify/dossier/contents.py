@@ -13,6 +13,8 @@ from dpverify.papers.theorem import Theorem
 from dpverify.planning.crowds import Crowd
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.risks.meaning import Meaning
+from dpverify.planning.sums.fronts import SumFront
+from dpverify.planning.sums.vectors import VectorFront
 from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.shown import Drawn, Plain, named
 
@@ -80,13 +82,14 @@ class Dossier(Drawn):
     - theorems: The claims of the sources that the plans rest on.
     - left_out: Why "crowd", "audit" or "meaning" is None where it would have taken too long, in a sentence.
     - meaning: What the best attacker reaches, where every bit may change.
+    - beside: What messages buy of sums of numbers or vectors, for the same budget and users.
     """
 
     table_by: ClassVar[str] = "dpverify.report.dossiers:dossier_table"
     figure_by: ClassVar[str] = "dpverify.report.dossiers:dossier_errors"
     plain_as: ClassVar[str] = (
         "title recommended=_recommended reason plans joint profile losses tail by_users "
-        "by_epsilon crowd audit theorems=_verdicts left_out meaning"
+        "by_epsilon crowd audit theorems=_verdicts left_out meaning beside"
     )
 
     title: str
@@ -104,6 +107,7 @@ class Dossier(Drawn):
     theorems: Sequence[Theorem]
     left_out: Mapping[str, str] = field(default_factory=dict)
     meaning: Meaning | None = None
+    beside: tuple[SumFront | VectorFront, ...] = ()
 
     @property
     def published(self) -> PlanRow | None:

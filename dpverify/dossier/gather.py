@@ -33,6 +33,8 @@ from dpverify.planning.answers import change_of, honest_users
 from dpverify.planning.crowds import FRACTIONS, Crowd, crowd_of
 from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.planning.risks.meaning import Meaning, meaning_of_plan
+from dpverify.planning.sums.fronts import SumFront
+from dpverify.planning.sums.vectors import VectorFront
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.statistics.family import Verdict
 from protocols.validation import check_choice, check_integer, check_real
@@ -115,6 +117,7 @@ def full_report(
     trials: int = _TRIALS,
     seed: int = 0,
     seconds: float | None = _SECONDS,
+    beside: Sequence[SumFront | VectorFront] = (),
     progress: Progress | None = None,
 ) -> Dossier:
     """Plan every protocol for one budget, and gather what is known about the recommended plan.
@@ -144,6 +147,8 @@ def full_report(
     seconds : float, optional
         Processor time after which no part is begun, positive; what is left out then says so. None for no limit. The
         plans are always made.
+    beside : sequence of SumFront or VectorFront, optional
+        What `sum_front` and `vector_front` found for the same budget and users: shown as well.
     progress : callable, optional
         Called with how many steps are done, of how many, and which is next.
 
@@ -174,6 +179,8 @@ def full_report(
         raise ValueError("delta=0 must be in (0, 1): a report shows epsilon against delta.")
     if 0 < check_integer("trials", trials, low=0) < _FEWEST_TRIALS:
         raise ValueError(f"trials={trials!r} must be 0 or in [{_FEWEST_TRIALS}, inf).")
+    if any((each.budget, each.users) != (budget, users) for each in beside):
+        raise ValueError(f"beside must hold fronts of budget={budget} and users={users} only.")
     if seconds is not None:
         check_real("seconds", seconds, low=0.0, low_open=True)
     evidence = None if audit is None else Evidence("An audit that was given to this report.", checked_audit(audit))
@@ -261,6 +268,7 @@ def full_report(
         applying(plans),
         left_out,
         meaning,
+        tuple(beside),
     )
 
 

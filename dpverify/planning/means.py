@@ -15,6 +15,7 @@ from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from dpverify.planning.sums.integers import SumPlan, plan_sums
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
 from protocols.local.baselines import CentralLaplaceMean
@@ -30,6 +31,9 @@ __all__ = ["MeanPlan", "MeanPlans", "plan_means"]
 _LARGEST, _MOST_SPREAD = 600.0, 1e9
 """The largest epsilon of a report, and the largest 1 / epsilon that is tried."""
 _TOLERANCE = 1e-6
+_NOT_FOR_ALL = (CentralLaplaceMean, RandomizedResponseMean, ShuffledMean)
+_SPLIT, _FINE, _MOST_STEPS = "split-and-mix", 0.01, 2**14
+"""What adds up shares; and of its steps: what rounding adds to the squared error of noise, about, and the most."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +76,7 @@ class MeanPlans(Drawn):
 
     table_by: ClassVar[str] = "dpverify.report.plans.means:means_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.means:means_bars"
-    plain_as: ClassVar[str] = "budget users instances least_local_rmse rows=_rows"
+    plain_as: ClassVar[str] = "budget users instances least_local_rmse recommended=_best rows=_rows"
 
     budget: Budget
     users: int
@@ -80,6 +84,16 @@ class MeanPlans(Drawn):
     plans: tuple[MeanPlan, ...]
     failures: dict[str, str]
     least_local_rmse: float | None
+
+    @property
+    def recommended(self) -> MeanPlan | None:
+        """The plan of the least error for any values in [0, 1], without a trusted curator; None where there is none."""
+        known = [row for row in self.plans if not isinstance(row.protocol, _NOT_FOR_ALL)]
+        return min(known, key=lambda row: row.rmse, default=None)
+
+    @property
+    def _best(self) -> str | None:
+        return None if self.recommended is None else self.recommended.mechanism
 
     @property
     def _rows(self) -> list[Any]:
@@ -90,7 +104,8 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
     """Find the parameters of least error of every estimator of a mean of values in [0, 1].
 
     Randomized response and the shuffled mean are of bits, the others of any values; in [0, m] all errors are m times as
-    large.
+    large. Shuffled shares ("split-and-mix") add up values in steps, to which they are rounded at random: as many as
+    leave rounding about a hundredth of the squared error.
 
     Parameters
     ----------
@@ -115,7 +130,9 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
     --------
     >>> found = plan_means(("1", "1e-6"), users=10_000)
     >>> [f"{row.mechanism} {row.rmse:.5f}" for row in found.plans if "la" not in row.mechanism]
-    ['rr-mean 0.00960', 'one-bit-mean 0.01082', 'shuffled-mean 0.00058']
+    ['rr-mean 0.00960', 'one-bit-mean 0.01082', 'shuffled-mean 0.00058', 'split-and-mix 0.00014']
+    >>> found.recommended.mechanism
+    'split-and-mix'
     """
     target = Budget.of(budget)
     users = check_integer("users", users, low=1)
@@ -126,6 +143,7 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
         made[name] = functools.partial(_local, protocol, statement, factor, target, users, instances)
     made["central-laplace-mean"] = functools.partial(_central, target, users, instances)
     made["shuffled-mean"] = functools.partial(_shuffled, target, users, instances)
+    made[_SPLIT] = functools.partial(_split, target, users, instances)
     plans, failures = [], {}
     for name, attempt in made.items():
         try:
@@ -186,6 +204,28 @@ def _shuffled(budget: Budget, users: int, instances: int) -> MeanPlan:
         claims.mean_absolute_error(protocol).upper,
         row.guarantee,
     )
+
+
+def _split(budget: Budget, users: int, instances: int) -> MeanPlan:
+    """Return sums of integers by shares: of as many steps as make rounding next to nothing."""
+
+    def planned(largest: int) -> SumPlan:
+        found = plan_sums(budget, users=users, largest=largest, instances=instances, protocols=(_SPLIT,))
+        if not found.plans:
+            raise InfeasibleBudgetError(found.failures[_SPLIT])
+        return found.plans[0]
+
+    def error(row: SumPlan) -> float:
+        return math.sqrt(row.rmse**2 + users / 4.0) / (users * row.protocol.largest)
+
+    # Of noise that grows with the steps, whose rounding adds n / 4 to the squared error.
+    coarse = planned(1)
+    steps = max(1, math.ceil(min(math.sqrt(users / 4.0 / _FINE) / max(coarse.rmse, 1e-9), _MOST_STEPS)))
+    rows = [planned(steps)]
+    if rows[0].parameters["shape"] < coarse.parameters["shape"]:  # there is too much noise for laws other than Laplace
+        rows.append(planned(max(1, steps // 8)))
+    row = min(rows, key=error)
+    return MeanPlan(_SPLIT, row.protocol, row.parameters, error(row), "-", None, error(row), row.guarantee)
 
 
 def _at_budget(protocol: Any, budget: Budget, instances: int) -> tuple[Any, Guarantee]:

@@ -157,7 +157,7 @@ class State:
             except ValueError as error:
                 errors.setdefault(name, str(error))
         try:
-            bitsum = check_choice(_NAME, typed.get(_NAME, BITSUMS[0])[:_SHOWN], BITSUMS)
+            bitsum = check_choice(_NAME, typed.get(_NAME, next(iter(BITSUMS)))[:_SHOWN], BITSUMS)
         except ValueError as error:
             errors.setdefault(_NAME, str(error))
         if not errors:

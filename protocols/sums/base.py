@@ -152,7 +152,7 @@ class SumProtocol(ABC):
         - value: In [a, b]: an integer, or with `steps` a number or decimal string, taken exactly.
         - entropy: The operating system's when omitted; anything else is for tests.
         """
-        drawn_from = system_entropy() if entropy is None else entropy
+        drawn_from = self._entropy(entropy)
         if self.steps is None:
             sent = check_integer("value", value, low=int(self.smallest), high=int(self.largest)) - int(self.smallest)
         else:
@@ -165,10 +165,21 @@ class SumProtocol(ABC):
             sent = exactly_rounded(above, 1 / self.step, drawn_from)
         return self._report(sent, drawn_from)
 
+    def _entropy(self, given: Entropy | None) -> Entropy:
+        return system_entropy() if given is None else given
+
+    def shuffled(self, messages: UserMessages, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return what the shuffler hands on of the users' messages, with its dummies if it adds any: a simulation."""
+        return shuffle(messages, rng)
+
+    def dummies(self, entropy: Entropy | None = None) -> list[int]:
+        """Return the dummies of a real shuffler, drawn exactly as `report` is: none but of an `AugmentedSum`."""
+        return []
+
     def sample_view(
         self, totals: ArrayLike, rng: np.random.Generator, *, participants: int | None = None
     ) -> NDArray[np.int64]:
-        """Draw what the analyzer reads from the sums: equal in law to `view(shuffle(randomize(values)))`.
+        """Draw what the analyzer reads from the sums: equal in law to `view(shuffled(randomize(values)))`.
 
         - totals (array_like of int, shape (...)): The sum of what the participants send, of integers how much each is
           above a; one entry per independent run.
@@ -189,7 +200,7 @@ class SumProtocol(ABC):
         """
         check_present("values", np.size(values), self.users, participants)
         sent = self.randomize(values, rng)
-        return float(self.analyze(self.view(shuffle(sent, rng)), participants=np.size(values)))
+        return float(self.analyze(self.view(self.shuffled(sent, rng)), participants=np.size(values)))
 
 
 def rounded(values: ArrayLike, scale: float, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -67,6 +67,8 @@ class UnaryVectorSum:
     - clip: The largest coordinate in units of `1 / sqrt(d)`, at least 1: those of a rotated unit vector are about
       normal.
     - seed: **Public**: it fixes the rotation, uniform on all of them. It must not be a seed of private randomness.
+    - l1: Not to rotate vectors, which then must be even enough by themselves: the most that the sizes of a user's
+      coordinates add up to, and none above the clip. Few messages where many coordinates are 0. None rotates.
 
     Raises TypeError or ValueError for a parameter out of its range.
 
@@ -87,6 +89,9 @@ class UnaryVectorSum:
         default=5.5, metadata={"within": "[1, inf)", "help": "The largest coordinate, rotated, over 1/sqrt(d), in {}."}
     )
     seed: int = field(default=0, metadata={"within": "[0, inf)", "help": "Fixes the rotation; public."})
+    l1: float | None = field(
+        default=None, metadata={"within": "(0, inf)", "help": "The largest sum of sizes, in {}, not to rotate."}
+    )
 
     def __post_init__(self) -> None:
         check_ranges(self)
@@ -105,7 +110,12 @@ class UnaryVectorSum:
 
     @property
     def rotation(self) -> NDArray[np.float64]:
-        """The orthogonal matrix that a vector is multiplied by, shape (dimension, dimension), read-only."""
+        """The orthogonal matrix that a vector is multiplied by, shape (dimension, dimension), read-only.
+
+        ValueError where none is.
+        """
+        if self.l1 is not None:
+            raise ValueError(f"l1={self.l1!r} must be None for a rotation: these vectors are not rotated.")
         return LinearMap(self.dimension, kind="haar", seed=self.seed).matrix
 
     def with_users(self, users: int, *, rounded: Callable[[Fraction], float] = float) -> Self:
@@ -124,7 +134,17 @@ class UnaryVectorSum:
             norm = float(np.linalg.norm(array[row]))
             raise ValueError(f"vectors[{row}] has norm {norm:.6g}, but must have one in [0, 1].")
         limit = self.clip / math.sqrt(self.dimension)
-        clipped = self.scale * np.clip(array @ self.rotation.T, -limit, limit)
+        if self.l1 is not None:
+            sizes = np.abs(array)
+            for what, found, most in (
+                ("a coordinate of size", sizes.max(axis=1), limit),
+                ("sizes that add up to", sizes.sum(axis=1), self.l1),
+            ):
+                if (found > _LONGEST * most).any():
+                    row = int(np.argmax(found))
+                    raise ValueError(f"vectors[{row}] has {what} {found[row]:.6g}, but must have at most {most:.6g}.")
+        turned = array @ self.rotation.T if self.l1 is None else array
+        clipped = self.scale * np.clip(turned, -limit, limit)
         norms = np.linalg.norm(clipped, axis=1, keepdims=True)
         return np.asarray(clipped * (_SHRUNK * np.minimum(self.scale / np.maximum(norms, self.scale), 1.0)))
 
@@ -220,7 +240,8 @@ class UnaryVectorSum:
             raise TypeError(f"view has dtype {counts.dtype}, but must hold integers in [0, inf).")
         if counts.shape[-2:] != (self.dimension, 2) or (counts < 0).any():
             raise ValueError(f"view has shape {counts.shape}, but must hold counts >= 0, (..., {self.dimension}, 2).")
-        return np.asarray((counts[..., 0] - counts[..., 1]) @ self.rotation / self.scale)
+        differences = counts[..., 0] - counts[..., 1]
+        return np.asarray((differences if self.l1 is not None else differences @ self.rotation) / self.scale)
 
     def run(
         self, vectors: ArrayLike, rng: np.random.Generator, *, participants: int | None = None

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.claims import registry
 from dpverify.claims.base import Claims, MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.lsq.base import LSQClaims
@@ -33,8 +34,10 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         (information / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
         (information / "entry_points.txt").write_text(entries)
         monkeypatch.syspath_prepend(tmp_path)
+        registry._installed.cache_clear()
 
-    return install
+    yield install
+    registry._installed.cache_clear()
 
 
 @pytest.mark.parametrize("group", KINDS)

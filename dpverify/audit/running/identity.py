@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import importlib.metadata
 import inspect
 import platform
 import site
@@ -164,7 +163,9 @@ def _installed(file: Path) -> bool:
 
 @functools.cache
 def _distributions() -> Mapping[str, list[str]]:
-    return importlib.metadata.packages_distributions()
+    from importlib.metadata import packages_distributions
+
+    return packages_distributions()
 
 
 def _distribution(package: str) -> str:
@@ -172,9 +173,11 @@ def _distribution(package: str) -> str:
 
 
 def _version(distributions: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
-        return ", ".join(importlib.metadata.version(name) for name in distributions.split(", "))
-    except importlib.metadata.PackageNotFoundError:
+        return ", ".join(version(name) for name in distributions.split(", "))
+    except PackageNotFoundError:
         return "not installed"
 
 

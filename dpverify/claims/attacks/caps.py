@@ -166,7 +166,8 @@ def vector_caps(protocol: UnaryVectorSum, budget: BudgetLike, *, share: float = 
     whole = least_cap(together, budget, share=share / 2.0)
     # The mean of sum |v_j| of a rotated unit vector, and six deviations for large d: what is larger is shrunk, so that
     # nothing rests on it.
-    room = min(s * (math.sqrt(2.0 * d / math.pi) + 6.0 * math.sqrt(1.0 - 3.0 / math.pi)), s * math.sqrt(d))
+    spread = math.sqrt(2.0 * d / math.pi) + 6.0 * math.sqrt(1.0 - 3.0 / math.pi)
+    room = s * min(spread if protocol.l1 is None else protocol.l1, math.sqrt(d))
     if not room < MOST:
         raise ValueError(f"scale={s!r} must leave sums of coordinates below 2^53.")
     own = math.floor(room) + d

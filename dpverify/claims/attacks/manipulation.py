@@ -21,6 +21,7 @@ from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
+from protocols.sums.augmented import AugmentedSum
 from protocols.sums.base import SumProtocol
 from protocols.sums.split_and_mix import SplitAndMix
 from protocols.sums.vectors import UnaryVectorSum
@@ -112,7 +113,8 @@ def manipulation(
         # One share of any size makes the sum anything, whatever the cap: no more of them get farther.
         most = (protocol.modulus - 1.0) * float(protocol.step)
         return _times(min(malicious, 1), -most, most, malicious)
-    return _times(malicious, *_over_messages(np.full(1, float(protocol.step)), math.inf, cap))
+    most_sent = protocol.levels if isinstance(protocol, AugmentedSum) else math.inf
+    return _times(malicious, *_over_messages(np.full(1, float(protocol.step)), most_sent, cap))
 
 
 def density_manipulation(

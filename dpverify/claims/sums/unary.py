@@ -22,21 +22,23 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.noise import negative_binomial, poisson
 from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.privacy_loss.composing.bounds import BestCurve
+from protocols.sums.base import SumProtocol
 from protocols.sums.unary import NegativeBinomialSum, PoissonSum, UnarySum
 
-__all__ = ["NegativeBinomialSumClaims", "PoissonSumClaims", "UnarySumClaims"]
+__all__ = ["CountClaims", "NegativeBinomialSumClaims", "PoissonSumClaims", "UnarySumClaims"]
 
+C = TypeVar("C", bound=SumProtocol)
 S = TypeVar("S", bound=UnarySum)
 
 
-class UnarySumClaims(SumClaims[S]):
-    """The twin of a protocol whose view is one count."""
+class CountClaims(SumClaims[C]):
+    """The twin of a protocol whose view is one count: the sum, and all of the noise."""
 
     more_users = MoreUsers.SAME
 
     def curve(
         self,
-        protocol: S,
+        protocol: C,
         changes: Change,
         threat_model: ThreatModel,
         *,
@@ -45,15 +47,19 @@ class UnarySumClaims(SumClaims[S]):
     ) -> BestCurve:
         return self.best_of_sums(protocol, changes, threat_model, relative_width, reference_delta)
 
-    def families(self, protocol: S, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
+    def families(self, protocol: C, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
         pairs = self.pairs(protocol, tail)
         return ((pairs.every, pairs.attained),)
 
+    def bytes_per_message(self, protocol: C) -> int:
+        return 1
+
+
+class UnarySumClaims(CountClaims[S]):
+    """The twin of a protocol whose users send as many messages as they hold."""
+
     def messages_per_user(self, protocol: S) -> float:
         return protocol.levels + protocol.noise_mean / protocol.users
-
-    def bytes_per_message(self, protocol: S) -> int:
-        return 1
 
     def estimate_law(self, protocol: S, total: int, participants: int, midway: int = 0) -> DiscreteLaw:
         law = DiscreteLaw.from_integer_law(self.noisy_law(protocol, total, participants, midway))

@@ -9,7 +9,8 @@ shift. A vector against one in other coordinates attains it. Runs on the same us
 **Error**, of unit vectors. A coordinate w of a uniformly rotated one has `w^2 ~ Beta(1/2, (d-1)/2)`. Noise adds
 `2 d V / s^2` to the mean squared error of the sum, V the variance of a count's; rounding adds `n d E f (1-f) / s^2`, f
 the fraction of s |w|; what is clipped is a bias of `n sqrt(d E ((|w| - clip/sqrt d)+)^2)` at most, where all users hold
-the same vector. All that is on average over the rotation, whatever the vectors are.
+the same vector. All that is on average over the rotation, whatever the vectors are. Without one nothing is clipped,
+and rounding adds `n min(d/4, s l1) / s^2` at most.
 """
 
 from __future__ import annotations
@@ -124,6 +125,8 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         claims, found = self._noise(protocol), super().parameters(protocol)
         noise = claims.parameters(protocol.noise)
         del noise["estimate"]
+        if protocol.l1 is None:
+            del found["l1"]
         return {**found, "noise": {"name": claims.name, **noise}}
 
     def with_users(self, protocol: UnaryVectorSum, users: int, *, more_private: bool) -> UnaryVectorSum:
@@ -133,9 +136,11 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
     def messages_per_user(self, protocol: UnaryVectorSum) -> float:
         """Return the expected number of messages of a user whose vector has norm 1, on average over the rotation.
 
-        At most: clipping takes away from it, and a shorter vector.
+        At most: clipping takes away from it, and a shorter vector. Not rotated, of the most that sizes add up to.
         """
         d = protocol.dimension
+        if protocol.l1 is not None:
+            return protocol.scale * protocol.l1 + 2.0 * d * protocol.noise.noise_mean / protocol.users
         coordinate = math.exp(math.lgamma(d / 2.0) - math.lgamma((d + 1.0) / 2.0)) / math.sqrt(math.pi)
         return d * (protocol.scale * coordinate + 2.0 * protocol.noise.noise_mean / protocol.users)
 
@@ -162,6 +167,8 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
         """Return what the mean squared error of the sum of n unit vectors consists of."""
         d, s, n = protocol.dimension, protocol.scale, protocol.users
         noise = 2.0 * d * self._noise(protocol).variance(protocol.noise) / s**2
+        if protocol.l1 is not None:  # f (1-f) is at most 1/4, and at most |v|
+            return SquaredErrors(noise, n * min(d / 4.0, s * protocol.l1) / s**2, 0.0)
         places = s * np.minimum(_coordinates(d), protocol.clip / math.sqrt(d))
         fractions = places - np.floor(places)
         rounding = n * d * float(np.mean(fractions * (1.0 - fractions))) / s**2

@@ -60,6 +60,12 @@ Passes = Annotated[
 ]
 
 
+Chosen = Annotated[
+    int,
+    integer("--chosen", within="[1, 64]", help="In how many of a pass's steps a record is, with random-allocation."),
+]
+
+
 def account_steps(
     noise: Annotated[
         float,
@@ -68,6 +74,7 @@ def account_steps(
     rate: Rate = 1.0,
     steps: StepCount = 1,
     passes: Passes = 1,
+    chosen: Chosen = 1,
     law: Law = "gaussian",
     sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
@@ -93,9 +100,11 @@ def account_steps(
     if Sampling(sampling) is Sampling.RANDOM_ALLOCATION:
         if rate != 1.0:
             raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is one over --steps.")
-        part = RandomAllocation(noise, steps, NoiseLaw(law)), passes
+        part = RandomAllocation(noise, steps, NoiseLaw(law), chosen), passes
     elif passes != 1:
         raise ValueError(f"--passes={passes} must be 1 but for --sampling random-allocation; --steps counts all.")
+    elif chosen != 1:
+        raise ValueError(f"--chosen={chosen} must be 1 but for --sampling random-allocation.")
     else:
         part = NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps
     made = Steps([part], adjacency)

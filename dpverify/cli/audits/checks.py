@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import shlex
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -18,6 +19,11 @@ if TYPE_CHECKING:
 __all__ = ["account_command"]
 
 
+@functools.cache
+def _options(bitsum: str) -> tuple[Any, ...]:
+    return tuple(typer.main.get_command(account).commands[bitsum].params)  # type: ignore[attr-defined]
+
+
 def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
     """Return the `dpverify account` that encloses what a plan's parameters really give, or None where there is none.
 
@@ -25,7 +31,6 @@ def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
     was typed, or the shortest decimals that are rounded to the same floats. The plan's change counts the S bitsums of
     every instance that replacing a user costs as so many more instances.
     """
-    commands = typer.main.get_command(account).commands  # type: ignore[attr-defined]
     values = {
         "users": row.protocol.users,
         "instances": row.change.instances,
@@ -39,7 +44,7 @@ def account_command(row: PlanRow, delta: float | Fraction) -> str | None:
         **({} if row.honest is None else {"honest": row.honest}),
     }
     words = ["dpverify", "account", row.bitsum]
-    for option in commands[row.bitsum].params:
+    for option in _options(row.bitsum):
         value = values.get(option.name or "")
         if value is None and option.required:  # a field that is called otherwise, as the command has one of its name
             return None

@@ -8,8 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
+from dpverify.cli.commands import taking
 from dpverify.cli.options import choice, exact, integer, number
 from dpverify.cli.output import Honest, Instances, SquaredChange, Users
+from dpverify.cli.plans.sums import Front, held
 from dpverify.cli.progress import told
 from dpverify.cli.protocol_names import bitsums
 
@@ -24,7 +26,9 @@ def register(app: typer.Typer) -> None:
     app.command()(report)
 
 
+@taking(held)
 def report(
+    fronts: list[Front],
     output: Annotated[Path, typer.Argument(help="The page to write, .html; a file there is replaced.")],
     epsilon: Annotated[
         str, exact(within="(0, inf)", help="Budget of the whole, in nats, in {}; a decimal is taken exactly.")
@@ -56,13 +60,22 @@ def report(
         number(within="(0, inf)", help="Processor time after which no part is begun; the page says what is missing."),
     ] = 60.0,
 ) -> None:
-    """Write plans, privacy, errors and an audit to one HTML page. With crowds, and the claims behind all this."""
+    """Write plans, privacy, errors and an audit to one HTML page. With crowds, and the claims behind all this.
+
+    Sums of numbers (--largest) or vectors (--dimension) are shown beside those of bits.
+    """
     from dpverify.report.html.page import check_report_path, write_report
 
     check_report_path(output, "output")
     given = None if audit is None else _read(audit)
     from dpverify.dossier.gather import full_report
+    from dpverify.guarantee import Budget
 
+    with told("fronts") as progress:
+        beside = []
+        for done, front in enumerate(fronts):
+            progress(done, len(fronts))
+            beside.append(front(Budget(epsilon, delta), users, instances))
     with told("steps") as progress:
         found = full_report(
             (epsilon, delta),
@@ -76,6 +89,7 @@ def report(
             trials=trials,
             seed=seed,
             seconds=seconds,
+            beside=beside,
             progress=progress,
         )
     write_report(found, output)

@@ -30,6 +30,8 @@ from dpverify.cli.plans.shared import (
     none_found,
     written,
 )
+from dpverify.cli.plans.sums import Front as SumsFront
+from dpverify.cli.plans.sums import held
 from dpverify.cli.progress import told
 
 __all__ = ["register"]
@@ -229,9 +231,10 @@ def _print_densities(
     write(found)
 
 
-@taking(changed, written)
+@taking(changed, held, written)
 def _front(
     changes: dict[str, Any],
+    fronts: list[SumsFront],
     write: Written,
     epsilon: Epsilon,
     delta: Delta,
@@ -248,11 +251,20 @@ def _front(
 ) -> None:
     """Show error against messages, and recommend a plan. Marked are those that no other beats in both.
 
-    Plans of a density estimator are shown so by plan --kernel.
+    Of sums of bits, of numbers (--largest) or of vectors (--dimension); plan --kernel shows those of a density so.
     """
+    from dpverify.guarantee import Budget
     from dpverify.planning.sweeps.fronts import front
     from dpverify.report.plans.fronts import front_table
 
+    if fronts:
+        alone = given(bitsum=bitsum, **changes) | {"--dimension": len(fronts) > 1}
+        for name in (name for name, typed in alone.items() if typed):
+            raise ValueError(f"{name} must be omitted for sums of numbers or vectors.")
+        beside = fronts[0](Budget(epsilon, delta), users, instances)
+        print_result(beside)
+        write(beside)
+        return
     own = {"users": users, "instances": instances, "within": within}
     with told("plans") as progress:
         found = front((epsilon, delta), bitsums=_of_sums(bitsum), progress=progress, **own, **changes)  # type: ignore[arg-type]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -11,12 +12,50 @@ from dpverify.cli.options import integer, number
 from dpverify.cli.output import Users, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
 
-__all__ = ["register"]
+__all__ = ["Front", "held", "register"]
+
+Largest = Annotated[
+    float | None, number(within="(-inf, inf)", help="b: a user holds an integer from a to b; 0 is the default of a.")
+]
+Smallest = Annotated[float | None, number(within="(-inf, inf)", help="a: for a rating from 1 to 5 it is 1.")]
+Real = Annotated[bool, typer.Option("--real", help="A user holds any number from a to b.")]
+Dimensions = Annotated[
+    int | None, integer(within="[1, inf)", help="d: a user holds a vector of norm at most 1 instead.")
+]
+
+
+Front = Callable[[Any, int, int], Any]
+"""Makes a result of budget, users and instances."""
 
 
 def register(app: typer.Typer) -> None:
     """Add the command to the application."""
     app.command()(sums)
+
+
+def held(
+    largest: Largest = None, smallest: Smallest = None, real: Real = False, dimension: Dimensions = None
+) -> list[Front]:
+    """Return what makes fronts of sums of what users hold instead of bits: none if it is bits."""
+    if largest is None and (real or smallest is not None):
+        raise ValueError("--largest must be given with --smallest or --real.")
+
+    def numbers(budget: Any, users: int, instances: int) -> Any:
+        from dpverify.planning.sums.fronts import sum_front
+
+        assert largest is not None
+        span: dict[str, Any] = {"smallest": smallest or 0, "largest": largest}
+        return sum_front(budget, users=users, instances=instances, real=real, **span)
+
+    def vectors(budget: Any, users: int, instances: int) -> Any:
+        from dpverify.planning.sums.vectors import vector_front
+
+        assert dimension is not None
+        if instances != 1:
+            raise ValueError(f"--instances={instances} must be 1 for vectors.")
+        return vector_front(budget, users=users, dimension=dimension)
+
+    return [make for make, asked in ((numbers, largest), (vectors, dimension)) if asked is not None]
 
 
 def sums(
@@ -32,12 +71,13 @@ def sums(
     steps: Annotated[
         int | None, integer(within="[1, inf)", help="Of real numbers how many steps are sent; fitted when omitted.")
     ] = None,
-    dimension: Annotated[
-        int | None, integer(within="[1, inf)", help="d: a user holds a vector of norm at most 1 instead.")
-    ] = None,
+    dimension: Dimensions = None,
     instances: Annotated[
         int, integer(within="[1, inf)", help="I, the sums that each user takes part in, with an integer for each.")
     ] = 1,
+    augmented: Annotated[
+        bool, typer.Option("--augmented", help="Show as well what a shuffler can do that draws the noise itself.")
+    ] = False,
     max_bytes: Annotated[
         Any,
         integer(
@@ -64,12 +104,16 @@ def sums(
         if max_bytes is not None:
             raise ValueError("--bytes must be omitted with --largest: it is of vectors.")
         span: dict[str, Any] = {"largest": largest, "smallest": smallest or 0, "real": real, "steps": steps}
+        if augmented:
+            span["protocols"] = ["split-and-mix", "poisson-sum", "nb-sum", "augmented-sum"]
         found = plan_sums(budget, users=users, instances=instances, **span)
     elif dimension is not None:
         if instances != 1:
             raise ValueError(f"--instances={instances} must be 1 for vectors.")
-        if real or smallest is not None or steps is not None:
-            raise ValueError("--smallest, --real and --steps must be omitted with --dimension: they are of numbers.")
+        if real or augmented or smallest is not None or steps is not None:
+            raise ValueError(
+                "--smallest, --real, --steps and --augmented must be omitted with --dimension: they are of numbers."
+            )
         found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or BYTES)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))

@@ -150,8 +150,16 @@ def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: fl
         others = np.roll(points, 1, axis=0)
         others -= (points * others).sum(axis=1, keepdims=True) / np.square(points).sum(axis=1, keepdims=True) * points
         others /= np.maximum(np.linalg.norm(others, axis=1, keepdims=True), 1e-300)
-        pairs_of = [[squared(x[np.newaxis], y) for x, y in zip(points, side, strict=True)] for side in (points, others)]
-        return math.sqrt(max(float(np.mean(side)) for side in pairs_of))
+        # As in `squared`, for all pairs of points at once: only the rounding of the one pair of features is random.
+        pair, exact = drawn(family, 1), (points * points).sum(axis=1)
+        f = pair.f(points)[:, 0]
+
+        def mean(side: np.ndarray, density: np.ndarray) -> float:
+            g = pair.g(side)[:, 0]
+            bias, rounding = (f * g).sum(axis=1) - density, ((family.R**2 - f**2) * g**2).sum(axis=1) / users
+            return float(np.mean(bias**2 + (rounding + noise * (g * g).sum(axis=1)) / pairs))
+
+        return math.sqrt(max(mean(points, exact), mean(others, (points * others).sum(axis=1))))
     queries = np.concatenate([points, claims.bad_queries(family, points, pairs, noise)])
     return math.sqrt(max(squared(points, y) for y in queries))
 

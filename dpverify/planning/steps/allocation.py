@@ -1,4 +1,4 @@
-"""Passes over the data in which each record is in exactly one step, chosen at random: random allocation."""
+"""Passes over the data in which each record is in one step, or so many, chosen at random: random allocation."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from dpverify.guarantee import Adjacency, Interval
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep
+from dpverify.privacy_loss.composing.bounds import total
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.allocation import allocated
 from dpverify.privacy_loss.sampling.line import NoiseLine
@@ -25,7 +26,7 @@ _LEAST_TAIL = 1e-120
 
 @dataclass(frozen=True)
 class RandomAllocation(Plain):
-    """A pass of many steps of which each record is in exactly one, chosen at random: balls and bins.
+    """A pass of many steps of which each record is in exactly one, or so many, chosen at random: balls and bins.
 
     Each step adds noise to the sum of what its records add, each a vector of norm at most 1, and may depend on what
     the steps before released. Accounted once it is one pass; `instances` passes choose anew.
@@ -38,6 +39,8 @@ class RandomAllocation(Plain):
         How many steps there are in a pass.
     law : NoiseLaw or str
         "gaussian", or "laplace" for sums of numbers.
+    chosen : int
+        In how many of them each record is: any set of so many is as likely as any other.
 
     Raises
     ------
@@ -47,7 +50,8 @@ class RandomAllocation(Plain):
     Notes
     -----
     A pass of t steps reveals no more of a record than t draws of the noise around 0, one of them, chosen at random,
-    around 1 instead: docs/sampling.md has the proof. For neighbours of which one has a record more (add-remove) or
+    around 1 instead: docs/sampling.md has the proof. Of several that are chosen the upper end is that of as many passes
+    of fewer steps, and both ends are apart. For neighbours of which one has a record more (add-remove) or
     nothing in its place (zero-out).
 
     Examples
@@ -62,17 +66,20 @@ class RandomAllocation(Plain):
     noise: float = field(metadata={"within": "(0, 1e150]"})
     steps: int = field(metadata={"within": "[1, 1000000]"})
     law: NoiseLaw = NoiseLaw.GAUSSIAN
+    chosen: int = field(default=1, metadata={"within": "[1, 64]"})
 
     sampling = Sampling.RANDOM_ALLOCATION
 
     def __post_init__(self) -> None:
         check_ranges(self)
         object.__setattr__(self, "law", check_choice("law", self.law, NoiseLaw))
+        if self.chosen > self.steps:
+            raise ValueError(f"chosen={self.chosen} must be at most steps={self.steps}.")
 
     @property
     def rate(self) -> float:
         """With which probability a record is in a step."""
-        return 1.0 / self.steps
+        return self.chosen / self.steps
 
     def check(self, adjacency: Adjacency) -> None:
         """Raise ValueError if no pair is proved to dominate a pass for an adjacency."""
@@ -83,8 +90,8 @@ class RandomAllocation(Plain):
             )
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
-        """Return the largest privacy loss of a pass: that of one step."""
-        return NoisyStep(self.noise, law=self.law).largest_loss(adjacency)
+        """Return the largest privacy loss of a pass: that of one step, as often as the record is in one."""
+        return total([(self.chosen, NoisyStep(self.noise, law=self.law).largest_loss(adjacency))])
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates a pass, of whose laws a tail may be left out."""
@@ -95,7 +102,8 @@ class RandomAllocation(Plain):
         return [ListedPair(_pairs(self, _rounded(tail))[1])]
 
     def __str__(self) -> str:
-        return f"{self.law.value} noise of {self.noise:g}, {self.steps:,} steps with each record in one of them"
+        many = "one" if self.chosen == 1 else str(self.chosen)
+        return f"{self.law.value} noise of {self.noise:g}, {self.steps:,} steps with each record in {many} of them"
 
 
 def _rounded(tail: float) -> float:
@@ -109,4 +117,4 @@ def _pairs(step: RandomAllocation, tail: float) -> tuple[Directions, Directions]
         line = NoiseLine.gaussian(step.noise, tail / (4.0 * step.steps))
     else:
         line = NoiseLine.laplace(step.noise)
-    return allocated(line, step.steps, 0.5 * tail)
+    return allocated(line, step.steps, 0.5 * tail, step.chosen)

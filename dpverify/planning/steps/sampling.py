@@ -28,7 +28,7 @@ class Sampling(StrEnum):
     FIXED_SIZE = "fixed-size"
     """One of all sets of so many records, each as likely as any other: without replacement."""
     RANDOM_ALLOCATION = "random-allocation"
-    """Each record in exactly one of so many steps, each as likely, independently of all others."""
+    """Each record in exactly one, or so many, of many steps, each set as likely, independently of all others."""
 
 
 _ASSUMED = {
@@ -37,8 +37,9 @@ _ASSUMED = {
     Sampling.FIXED_SIZE: "batches of a fixed size are assumed: in every step one of all sets of so many records is "
     "drawn anew, each as likely as any other, which are {} of the records of the larger dataset; batches cut from a "
     "shuffled order are something else, and may cost more",
-    Sampling.RANDOM_ALLOCATION: "random allocation is assumed: in every pass each record is in exactly one of the "
-    "steps, {} of them, each as likely and whichever step the others are in, so that batches have different sizes",
+    Sampling.RANDOM_ALLOCATION: "random allocation is assumed: in every pass each record is in exactly as many of the "
+    "steps as is said, which is a share {} of them, each set as likely and whichever steps the others are in, so that "
+    "batches have different sizes",
 }
 
 
@@ -160,6 +161,5 @@ def assumed(samples: Sequence[tuple[Sampling, float]]) -> tuple[str, ...]:
     for kind in Sampling:
         rates = sorted({rate for sampling, rate in samples if sampling is kind and rate < 1.0})
         if rates:
-            shown = [f"{1.0 / rate:,.0f}" if kind is Sampling.RANDOM_ALLOCATION else f"{rate:g}" for rate in rates]
-            notes.append(_ASSUMED[kind].format(", ".join(shown)))
+            notes.append(_ASSUMED[kind].format(", ".join(f"{rate:g}" for rate in rates)))
     return tuple(notes) or ("every record takes part in every step",)

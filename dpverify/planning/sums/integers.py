@@ -24,7 +24,7 @@ from dpverify.planning.plan import plan
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
-from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
+from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
 from protocols.validation import check_choice, check_flag, check_integer
 
 __all__ = ["SumPlan", "SumPlans", "plan_sums"]
@@ -40,6 +40,8 @@ _NO_MATTER = 1e-3
 _COARSE, _ROUNDING = 64, 0.01
 """Steps of a first plan for real numbers; and what rounding may add to the squared error, over what the noise does."""
 _EXACT = 2**53 - 1
+_ENDS = 5e-4
+"""The share of delta that may be lost where noise ends."""
 _WRAPS = 1e-20
 """The chance, about, with which noise may leave the range of the estimates, on either side."""
 
@@ -131,7 +133,8 @@ def plan_sums(
     instances : int
         In how many sums each user takes part, with a number of her own for each.
     protocols : sequence of str, optional
-        Of "split-and-mix", "poisson-sum" and "nb-sum"; all when omitted.
+        Of "split-and-mix", "poisson-sum", "nb-sum" and "augmented-sum"; all but the last, whose shuffler draws the
+        noise, when omitted.
 
     Returns
     -------
@@ -162,7 +165,7 @@ def plan_sums(
     # Which range it is, the protocol says: without noise any will do.
     span = PoissonSum(users, largest, 0.0, smallest=smallest, steps=steps or _COARSE if real else None)
     instances = check_integer("instances", instances, low=1)
-    names = tuple(_MAKERS) if protocols is None else [check_choice("protocols", each, _MAKERS) for each in protocols]
+    names = _USUAL if protocols is None else [check_choice("protocols", each, _MAKERS) for each in protocols]
     plans, failures = [], {}
     for name in names:
         try:
@@ -270,7 +273,19 @@ def _negative_binomial(budget: Budget, users: int, largest: int, instances: int)
     return made(rest)
 
 
-def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> SplitAndMix:
+_Noise = Callable[[float, int, int, float, float], SplitAndMix]
+"""Returns noise of a shape, for a modulus, shares and a delta, from about a deviation on."""
+
+
+def _deviation(found: SplitAndMix) -> float:
+    return math.sqrt(2.0 * found.shape * found.p) / (1.0 - found.p)
+
+
+def _two_sided(
+    budget: Budget, users: int, largest: int, instances: int, name: str = "split-and-mix"
+) -> tuple[SplitAndMix, _Noise]:
+    """Return the noise of either sign with the least deviation, in a protocol of one share, and what finds others."""
+
     def made(shape: float, modulus: int, shares: int, deviation: float) -> SplitAndMix:
         # 2 r p / (1-p)^2 is the variance; p may be tiny.
         twice = 2.0 * shape * deviation * deviation
@@ -283,23 +298,25 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
         if shape == 1.0 and instances == 1 and 0.0 < delta < _NO_MATTER * budget.epsilon and 0.0 < pure < 1.0:
             # The largest loss is epsilon + (1 + p) delta at most: the least p is known, up to that.
             return replace(of_deviation(1.0), p=pure)
-        return of_deviation(_least(of_deviation, budget, instances, delta, start, "split-and-mix"))
-
-    def deviation(found: SplitAndMix) -> float:
-        return math.sqrt(2.0 * found.shape * found.p) / (1.0 - found.p)
+        return of_deviation(_least(of_deviation, budget, instances, delta, start, name))
 
     # The shape by the noise alone: from discrete Laplace noise on, as long as the error falls.
     start, roomy = _start(budget, largest, instances), 2**53
     best = noise(1.0, roomy, 1, budget.delta, start)
-    while best.shape < _MOST_SHAPE and deviation(best) < _LISTED:
+    while best.shape < _MOST_SHAPE and _deviation(best) < _LISTED:
         try:
-            other = noise(2.0 * best.shape, roomy, 1, budget.delta, deviation(best))
+            other = noise(2.0 * best.shape, roomy, 1, budget.delta, _deviation(best))
         except CapacityError:  # too much noise for a law that has to be listed one by one
             break
-        if deviation(other) >= deviation(best):
+        if _deviation(other) >= _deviation(best):
             break
         best = other
-    margin = two_sided(best.shape, best.p, _WRAPS).stop
+    return best, noise
+
+
+def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> SplitAndMix:
+    best, noise = _two_sided(budget, users, largest, instances)
+    roomy, margin = 2**53, two_sided(best.shape, best.p, _WRAPS).stop
     modulus = 2 ** (users * largest + 2 * math.ceil(1.1 * margin)).bit_length()
     if modulus > roomy:
         raise InfeasibleBudgetError(
@@ -310,16 +327,29 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
         left = budget.delta - charge * split_distance(users, shares, modulus, budget.delta / charge)
         if left <= 0.0:
             continue
-        found = noise(best.shape, modulus, shares, left, deviation(best))
-        if deviation(found) <= _NEXT_TO * deviation(best):
+        found = noise(best.shape, modulus, shares, left, _deviation(best))
+        if _deviation(found) <= _NEXT_TO * _deviation(best):
             return found
     raise InfeasibleBudgetError(
         f"no plan of split-and-mix with at most {_MOST_SHARES} shares was found for {budget} and users={users}."
     )
 
 
+def _augmented(budget: Budget, users: int, largest: int, instances: int) -> AugmentedSum:
+    name = "augmented-sum"
+    if budget.delta == 0.0:
+        raise InfeasibleBudgetError(f"delta=0 cannot be met by {name}: its views are not pure DP.")
+    best, _ = _two_sided(budget, users, largest, instances, name)
+    # What the last values tell is infinitely lost, and next to nothing of delta.
+    margin = two_sided(best.shape, best.p, max(_ENDS * budget.delta / instances, 1e-280)).stop + largest
+    return AugmentedSum(users, largest, margin, best.p, best.shape)
+
+
 _MAKERS: dict[str, _Maker] = {
     SplitAndMixClaims.name: _split_and_mix,
     "poisson-sum": _poisson,
     "nb-sum": _negative_binomial,
+    "augmented-sum": _augmented,
 }
+_USUAL = tuple(_MAKERS)[:3]
+"""Those of which users draw the noise."""

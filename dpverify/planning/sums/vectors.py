@@ -49,6 +49,8 @@ _CLIPPED = 2e-4
 BYTES = (100, 300, 1000, 3000)
 """Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
+_FAILS, _RAISED = 1.05, 1.5
+"""Not rotated: from which excess on guesses fail at a scale, too small for them, and how much larger the next is."""
 _NEAR = 2e-3
 """What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
 
@@ -118,6 +120,8 @@ def plan_vectors(
     ratio: float | None = None,
     max_bytes: float | None = None,
     max_messages: float | None = None,
+    clip: float | None = None,
+    l1: float | None = None,
 ) -> VectorPlan:
     """Find scale and noise of a sum of vectors of norm at most 1.
 
@@ -127,6 +131,7 @@ def plan_vectors(
       this nor a limit is given. Where noise of next to no messages is enough, a plan may spend less than the budget, as
       its guarantee says, and fewer would do.
     - max_bytes, max_messages: Expected for each user at most: the least error is sought.
+    - clip, l1: Those of `UnaryVectorSum`, for vectors that are not rotated: both or neither.
 
     Returns: The protocol, and what it costs. Raises TypeError or ValueError for an argument out of range, or a ratio
     and a limit together. Raises InfeasibleBudgetError if nothing that is tried meets the budget within that.
@@ -146,7 +151,9 @@ def plan_vectors(
     wanted = 1.15 if ratio is None and most == math.inf else ratio
     if wanted is not None:
         check_real("ratio", wanted, low=1.0, low_open=True)
-    return _Search(target, users, dimension).found(wanted, most)
+    if (clip is None) != (l1 is None):
+        raise ValueError(f"clip={clip!r} and l1={l1!r} must be given together: of vectors that are not rotated.")
+    return _Search(target, users, dimension, clip, l1).found(wanted, most)
 
 
 def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = BYTES) -> VectorFront:
@@ -208,6 +215,8 @@ class _Search:
     budget: Budget
     users: int
     dimension: int
+    given_clip: float | None = None
+    l1: float | None = None
 
     @functools.cached_property
     def sigma(self) -> float:
@@ -215,7 +224,9 @@ class _Search:
 
     @functools.cached_property
     def clip(self) -> float:
-        """The least clip, in halves, that hardly counts in the error of central Gaussian noise."""
+        """What is given, or the least clip, in halves, that hardly counts in the error of central Gaussian noise."""
+        if self.given_clip is not None:
+            return self.given_clip
         least, clip = _CLIPPED * 4.0 * self.sigma**2 * self.dimension, 3.5
         while True:
             noise = Poisson(self.users, 1.0)
@@ -232,7 +243,7 @@ class _Search:
             if shape == math.inf
             else NegativeBinomial(self.users, shape, mean / (shape + mean))
         )
-        return UnaryVectorSum(noise, self.dimension, scale, self.clip)
+        return UnaryVectorSum(noise, self.dimension, scale, self.clip, l1=self.l1)
 
     def epsilon(self, protocol: UnaryVectorSum, *, guess: bool = False) -> float:
         """Return an upper bound on epsilon, or about that."""
@@ -268,7 +279,7 @@ class _Search:
         """Scales, and for each what is sent without noise, and what errs, over central Gaussian noise, squared."""
         most = 30.0 + 7.0 * math.sqrt(self.users) / self.sigma
         scales = np.geomspace(min(0.3, 0.1 * most), most, _SCALES)
-        made = [UnaryVectorSum(Poisson(self.users, 0.0), self.dimension, float(s), self.clip) for s in scales]
+        made = [self.made(float(s), math.inf, 0.0) for s in scales]
         errors = np.array([sum(_CLAIMS.squared_errors(each)) for each in made])
         return scales, np.array([_CLAIMS.messages_per_user(each) for each in made]), errors / self._central
 
@@ -278,13 +289,14 @@ class _Search:
 
     def found(self, ratio: float | None, most: float) -> VectorPlan:
         """Return a plan of a ratio and the fewest messages, or within so many messages of the least error."""
-        (scales, own, errors), target, correction = self._parts, self.budget.epsilon, 1.0
+        (scales, own, errors), target, correction, floor = self._parts, self.budget.epsilon, 1.0, 0.0
         kept: tuple[float, UnaryVectorSum | None] = (0.0, None)
         for _ in range(_ATTEMPTS):
             factors = correction * self._factors
             variances = 2.0 * self.sigma**2 * factors * scales[:, None] ** 2
             messages = own[:, None] + 2.0 * self.dimension / self.users * _mean(variances, _GRID_SHAPES)
             squares = errors[:, None] + factors
+            squares[scales < floor] = math.inf
             if ratio is not None:
                 cost = np.where(squares <= ratio**2, messages, math.inf)
             else:
@@ -300,6 +312,9 @@ class _Search:
                 return self._plan(made, spent)
             if kept[0] < spent <= target:
                 kept = spent, made
+            if self.l1 is not None and spent > _FAILS * target:
+                floor = _RAISED * made.scale
+                continue
             correction *= (min(spent / target, 4.0) / (1.0 - _BELOW[0])) ** 2
         if kept[1] is not None:  # at small scales a guess may jump over the budget again and again
             return self._plan(kept[1], kept[0])

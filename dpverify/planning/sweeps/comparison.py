@@ -18,8 +18,8 @@ from protocols.validation import check_integer
 
 __all__ = ["BITSUMS", "Comparison", "PlanGrid", "plan_bitsums", "plan_grid", "some"]
 
-BITSUMS = tuple(BITSUM_CLAIMS)
-"""The short names of all bitsum protocols."""
+BITSUMS = BITSUM_CLAIMS.keys()
+"""The short names of all bitsum protocols; which other packages add is looked up where they are asked for."""
 _Value = TypeVar("_Value")
 
 

@@ -1,10 +1,11 @@
-"""Steps of which a record takes part in exactly one, chosen at random: both directions, as lists.
+"""Steps of which a record takes part in exactly one, or so many, chosen at random: both directions, as lists.
 
 With the loss line of one step, `E = P1/P0`, the likelihood ratio of t such steps is the mean of t independent `E` under
 P0. So two groups of steps, of a and b, have the ratio `(a r + b s) / (a + b)` together, r and s independent: the law of
 t steps takes about `log2 t` such merges. After each merge the law is brought back to few ratios: spread to a grid at
 the same mean, which makes no divergence of either direction smaller, or taken together at their means, which makes none
-larger. docs/sampling.md has the proofs.
+larger. Where a record is in k of t steps, k groups of about t/k of them with the record in one of each dominate, whose
+ratios are multiplied. docs/sampling.md has the proofs.
 """
 
 from __future__ import annotations
@@ -21,18 +22,14 @@ from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.ratios import MOST, RatioGrid
+from dpverify.privacy_loss.sampling.several import attained_by_several
 from dpverify.rounding import UNIT, summation_error
 
 __all__ = ["allocated"]
 
 Floats = NDArray[np.float64]
 
-_DIGITS, _MOST = 8, 6000
-"""Of the ratios that are kept, in base 2, and about how many there are at most, but for those of the next ones."""
-_PER_DEVIATION, _DEVIATIONS = 96, 8.0
-"""How many more there are in a standard deviation of the ratio, and how far from its mean; beyond, fewer."""
-_LONGEST = 2**22
-"""Of the table in which they are looked up."""
 _LARGEST_LOSS = 300.0
 """Ratios and masses that go with it are floats, and so are their products."""
 _BLOCK = 2**15
@@ -77,43 +74,12 @@ class _Group:
         return replace(self, ratios=self.ratios[kept], masses=self.masses[kept], missing=missing)
 
 
-class _Grid(NamedTuple):
-    """Increasing ratios that are floats of few digits, so that the digits of another tell which it lies between."""
-
-    points: Floats
-    places: NDArray[np.intp]
-    first: int
-    shift: int
-
-    @classmethod
-    def over(cls, lowest: float, highest: float, deviation: float) -> _Grid:
-        """Return ratios around all from the lowest to the highest, closer around 1, where most of the mass is."""
-        octaves = max(math.log2(highest) - math.log2(lowest), 1e-9)
-        far = min(_DIGITS, max(int(math.log2(_MOST / (octaves + 1.0))), 0))
-        near = min(math.ceil(math.log2(_PER_DEVIATION / deviation)), 52, int(math.log2(_LONGEST / octaves)))
-        near = max(near, far)
-        shift = 52 - near
-        first, last = (int(key) for key in np.array([lowest, highest]).view(np.int64) >> shift)
-        keys = np.arange(first, last + 2)
-        values = (keys << shift).view(np.float64)
-        away = np.maximum(np.abs(np.log(values)) / (_DEVIATIONS * deviation), 1.0)
-        fewer = np.minimum(2.0 * np.log2(away), near - far).astype(np.int64)
-        kept = keys & ((1 << fewer) - 1) == 0
-        kept[[0, -1]] = True
-        return cls(values[kept], np.cumsum(kept) - 1, first, shift)
-
-    def below(self, ratios: Floats) -> NDArray[np.intp]:
-        """Return the index of the last point that is no larger than each ratio."""
-        found: NDArray[np.intp] = self.places[(ratios.view(np.int64) >> self.shift) - self.first]
-        return found
-
-
 Pairs = Iterable[tuple[Floats, Floats]]
-Gathered = Callable[[_Grid, Pairs], tuple[Floats, Floats, float, float]]
+Gathered = Callable[[RatioGrid, Pairs], tuple[Floats, Floats, float, float]]
 """Brings ratios and masses to a grid; returns them, and by what that errs: the masses, and the logarithms of ratios."""
 
 
-def _spread(grid: _Grid, blocks: Pairs) -> tuple[Floats, Floats, float, float]:
+def _spread(grid: RatioGrid, blocks: Pairs) -> tuple[Floats, Floats, float, float]:
     """Split each mass between its neighbours on the grid, at the same mean."""
     points, size = grid.points, grid.points.size
     widths = np.diff(points)
@@ -129,7 +95,7 @@ def _spread(grid: _Grid, blocks: Pairs) -> tuple[Floats, Floats, float, float]:
     return points[occupied], found[occupied], (float((terms[1:] + terms[:-1]).max()) + 8.0) * UNIT, 0.0
 
 
-def _together(grid: _Grid, blocks: Pairs) -> tuple[Floats, Floats, float, float]:
+def _together(grid: RatioGrid, blocks: Pairs) -> tuple[Floats, Floats, float, float]:
     """Make one outcome, of their mean, of all masses between two neighbours on the grid."""
     size = grid.points.size
     found, there, terms = np.zeros(size), np.zeros(size), np.zeros(size, dtype=np.int64)
@@ -143,8 +109,13 @@ def _together(grid: _Grid, blocks: Pairs) -> tuple[Floats, Floats, float, float]
     return there[occupied] / found[occupied], found[occupied], error, 2.0 * error + 4.0 * UNIT
 
 
-def _pairs(one: _Group, other: _Group, share: float, rest: float, least: float) -> Iterator[tuple[Floats, Floats]]:
-    """Yield what both groups give together, but for pairs of weights whose product is less than `least`."""
+def _pairs(
+    one: _Group, other: _Group, share: float | None, rest: float, least: float
+) -> Iterator[tuple[Floats, Floats]]:
+    """Yield what both groups give together, but for pairs of weights whose product is less than `least`.
+
+    The ratios are the mean, of these weights, or the product where `share` is None.
+    """
     weights = other.weights
     from_left, from_right = (np.maximum.accumulate(each) for each in (weights, weights[::-1]))
     rows = max(_BLOCK // weights.size, 1)
@@ -157,7 +128,10 @@ def _pairs(one: _Group, other: _Group, share: float, rest: float, least: float) 
         if one is other:  # each pair of two is found in both orders: only those above the diagonal, twice
             first = max(first, start)
             twice = 1.0 + np.sign(np.subtract.outer(-np.arange(start, start + rows), -np.arange(first, last)))
-        ratios = np.add.outer(share * one.ratios[part], rest * other.ratios[first:last])
+        if share is None:
+            ratios = np.multiply.outer(one.ratios[part], other.ratios[first:last])
+        else:
+            ratios = np.add.outer(share * one.ratios[part], rest * other.ratios[first:last])
         masses = np.multiply.outer(one.masses[part], other.masses[first:last])
         if twice is not None:
             masses *= twice[: masses.shape[0]]
@@ -173,7 +147,7 @@ def _merged(one: _Group, other: _Group, spare: float, gathered: Gathered) -> _Gr
         for part, group in ((share, one), (rest, other))
     )
     lowest, highest = (float(share * one.ratios[at] + rest * other.ratios[at]) for at in (0, -1))
-    grid = _Grid.over(lowest, highest, min(math.sqrt(variance), 1.0))
+    grid = RatioGrid.over(lowest, highest, min(math.sqrt(variance), 1.0))
     least = spare / (one.ratios.size * other.ratios.size)
     ratios, masses, mass_error, ratio_error = gathered(grid, _pairs(one, other, share, rest, least))
     # The record is in the first group with probability `share`, and then in none of the other's steps.
@@ -192,6 +166,27 @@ def _merged(one: _Group, other: _Group, spare: float, gathered: Gathered) -> _Gr
     return found.trimmed(spare)
 
 
+def _both(one: _Group, other: _Group, spare: float, gathered: Gathered) -> _Group:
+    """Return the law of two groups of steps in each of which the record is, as `_merged` does."""
+    squared = [(group.masses * (np.minimum(group.ratios, 8.0) - 1.0) ** 2).sum() for group in (one, other)]
+    lowest, highest = (float(one.ratios[at] * other.ratios[at]) for at in (0, -1))
+    grid = RatioGrid.over(lowest, highest, min(math.sqrt(float(sum(squared))), 1.0))
+    least = spare / (one.ratios.size * other.ratios.size)
+    ratios, masses, mass_error, ratio_error = gathered(grid, _pairs(one, other, None, 0.0, least))
+    there, gone = (first + second + 2.0 * spare for first, second in zip(one.missing, other.missing, strict=True))
+    more = 1.0 + 8.0 * UNIT
+    error = one.mass_error + other.mass_error
+    found = _Group(
+        one.steps + other.steps,
+        ratios,
+        masses,
+        (error + mass_error + UNIT) * (1.0 + error + mass_error),
+        (one.ratio_error + other.ratio_error + ratio_error + 4.0 * UNIT) * more,
+        _Missing(there * more, gone * more),
+    )
+    return found.trimmed(spare)
+
+
 def _of_one(pair: Directions, gathered: Gathered) -> _Group:
     """Return the law of one step, from its list of the direction of adding."""
     add = pair.down
@@ -204,23 +199,42 @@ def _of_one(pair: Directions, gathered: Gathered) -> _Group:
     error = add.loss_error + 2.0 * UNIT * (1.0 + largest)
     missing = _Missing(pair.up.missing_mass, add.missing_mass)
     ratios, masses = np.exp(-add.losses[::-1]), add.masses[::-1]
-    if ratios.size <= _MOST:
+    if ratios.size <= MOST:
         return _Group(1, ratios, masses, add.relative_error, error, missing)
-    grid = _Grid.over(float(ratios[0]), float(ratios[-1]), 1.0)
+    grid = RatioGrid.over(float(ratios[0]), float(ratios[-1]), 1.0)
     ratios, masses, mass_error, ratio_error = gathered(grid, [(ratios, masses)])
     return _Group(1, ratios, masses, add.relative_error + 2.0 * mass_error, error + ratio_error, missing)
 
 
-def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered) -> Directions:
-    """Return both directions of so many steps, by doubling."""
-    spare = tail / (8.0 * steps * steps.bit_length())  # for each step of each of twice so many merges at most
-    found, power, left = one, one, steps - 1
+def _repeated(
+    one: _Group, count: int, tail: float, gathered: Gathered, merge: Callable[[_Group, _Group, float, Gathered], _Group]
+) -> _Group:
+    """Merge so many alike, by doubling."""
+    spare = tail / (8.0 * count * count.bit_length())  # for each of them in each of twice so many merges at most
+    found, power, left, done, size = one, one, count - 1, 1, 1
     while left:
         if left & 1:
-            found = _merged(found, power, spare * (found.steps + power.steps), gathered)
+            done += size
+            found = merge(found, power, spare * done, gathered)
         left >>= 1
         if left:
-            power = _merged(power, power, 2.0 * spare * power.steps, gathered)
+            size *= 2
+            power = merge(power, power, spare * size, gathered)
+    return found
+
+
+def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered, chosen: int = 1) -> Directions:
+    """Return both directions of so many steps; of several that are chosen, of groups of steps with one in each."""
+    size, longer = divmod(steps, chosen)
+    share = tail / (2.0 * chosen)
+    groups = [
+        _repeated(_repeated(one, each, share, gathered, _merged), times, share * times, gathered, _both)
+        for each, times in ((size, chosen - longer), (size + 1, longer))
+        if times
+    ]
+    found = groups[0]
+    for other in groups[1:]:
+        found = _both(found, other, share, gathered)
     losses = np.log(found.ratios)
     error = found.ratio_error + 4.0 * UNIT * (1.0 + float(np.abs(losses).max()))
     return Directions(
@@ -238,11 +252,12 @@ def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered) -> Directi
     )
 
 
-def allocated(line: NoiseLine, steps: int, tail: float) -> tuple[Directions, Directions]:
-    """Return both directions of steps with a record in exactly one: lists that dominate, and that are attained.
+def allocated(line: NoiseLine, steps: int, tail: float, chosen: int = 1) -> tuple[Directions, Directions]:
+    """Return both directions of steps with a record in some of them: lists that dominate, and that are attained.
 
     - line: the noise of one step; what it leaves out is left out so many times.
     - steps: how many, at least 1.
+    - chosen: in how many of them the record is, at most all.
     - tail: what may be left out besides, of either law.
 
     Raises
@@ -251,5 +266,8 @@ def allocated(line: NoiseLine, steps: int, tail: float) -> tuple[Directions, Dir
         If the losses of one step are beyond 300 nats.
     """
     above, below = line.listed(1.0)
-    dominating = _of_all(_of_one(above, _spread), steps, tail, _spread)
-    return dominating, _of_all(_of_one(below, _together), steps, tail, _together)
+    dominating = _of_all(_of_one(above, _spread), steps, tail, _spread, chosen)
+    own = _of_one(below, _together)
+    if chosen == 1:
+        return dominating, _of_all(own, steps, tail, _together)
+    return dominating, attained_by_several(own.ratios, own.masses, own.mass_error + own.ratio_error, steps, chosen)

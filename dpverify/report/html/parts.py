@@ -14,6 +14,7 @@ from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
 from dpverify.papers.theorem import Verdict as Found
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sums.fronts import SumFront
 from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.planning.sweeps.setting import FailedPlan
 from dpverify.report.html.words import GLOSSARY, promises
@@ -29,6 +30,7 @@ _SECTIONS = (
     ("plans", "Plans"),
     ("privacy", "Privacy"),
     ("errors", "Error"),
+    ("beside", "Numbers and vectors"),
     ("crowd", "Honest users"),
     ("audit", "Audit"),
     ("claims", "Claims"),
@@ -60,13 +62,14 @@ def parts(dossier: Dossier) -> dict[str, Any]:
         "dossier": dossier,
         "version": _version(),
         "summary": _summary(plans),
-        "sections": _SECTIONS,
+        "sections": [each for each in _SECTIONS if each[0] != "beside" or dossier.beside],
         "cards": _cards(dossier),
         "promises": promises(dossier),
         "meaning": [] if dossier.meaning is None else meaning_rows(dossier.meaning),
         "plan_tables": tables,
         "audit": None if dossier.audit is None else _audit(dossier.audit),
         "left_out": dossier.left_out,
+        "beside": [f"beside-{place}" for place in range(len(dossier.beside))],
         "theorems": _theorems(dossier),
         "glossary": GLOSSARY,
         "commands": _commands(dossier),
@@ -268,6 +271,11 @@ def _commands(dossier: Dossier) -> list[tuple[str, str, str]]:
         words += ["--honest", str(row.honest)]
     squared = None if dossier.joint is None else unrounded(dossier.joint.change.full)
     joint = [] if squared is None else ["--squared-change", squared]
+    for front in dossier.beside:
+        if isinstance(front, SumFront):
+            joint += [f"--smallest={front.smallest}", f"--largest={front.largest}", *["--real"][: front.real]]
+        else:
+            joint += ["--dimension", str(front.dimension)]
     # Joined to its option: a title may begin with a hyphen.
     titled = [f"--title={dossier.title}"]
     fields = ", ".join(f"{name}={value!r}" for name, value in claims_of(row.protocol).parameters(row.protocol).items())

@@ -15,11 +15,14 @@ from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.dossier.contents import Curve, Curves, Dossier
 from dpverify.guarantee import Interval
 from dpverify.planning.crowds import Crowd
+from dpverify.planning.sums.fronts import SumFront
+from dpverify.planning.sums.vectors import VectorFront, central_rmse
 from dpverify.report.charts import Series, chart
 from dpverify.report.html.svg import Mark, svg
+from dpverify.report.plans.means import span_of
 from dpverify.report.plots import figure_of
 
-__all__ = ["Plot", "crowd_curves", "interval", "missing", "plots"]
+__all__ = ["Plot", "beside_curves", "crowd_curves", "interval", "missing", "plots"]
 
 _DIGITS = 5
 _SIZE = (4.2, 3.5)
@@ -158,6 +161,25 @@ def crowd_curves(crowd: Crowd) -> Curves:
     return Curves(lines, tuple(reasons))
 
 
+def beside_curves(front: SumFront | VectorFront) -> tuple[str, float, Curves]:
+    """Return what is summed, a curator's error, and each protocol's error against messages as curves."""
+    if isinstance(front, SumFront):
+        what, curator = span_of(front), front.curator
+        points = [(row.name, row.messages, row.rmse) for row in front.rows]
+    else:
+        what, curator = (
+            f"vectors of norm at most 1, d = {front.dimension:,}",
+            central_rmse(front.budget, front.dimension),
+        )
+        points = [("signed unary messages", row.messages_per_user, row.rmse) for row in front.plans]
+    lines = []
+    for name in dict.fromkeys(name for name, _, _ in points):
+        # Of as many messages the least error counts.
+        best = {x: y for _, x, y in sorted((p for p in points if p[0] == name), key=lambda p: (p[1], -p[2]))}
+        lines.append(Curve(name, tuple(best), tuple(Interval(y, y) for y in best.values())))
+    return what, curator, Curves(tuple(lines), tuple(front.failures.values()))
+
+
 def _few(value: float) -> str:
     return f"{value:.4g}" if value < 1e3 else f"{value:,.0f}"
 
@@ -171,6 +193,7 @@ def missing(dossier: Dossier, drawn: Collection[str], names: Sequence[str]) -> l
         "users": dossier.by_users.notes,
         "epsilon": dossier.by_epsilon.notes,
         "crowd": tuple(filter(None, [dossier.left_out.get("crowd")])),
+        **{f"beside-{place}": tuple(each.failures.values()) for place, each in enumerate(dossier.beside)},
         "evidence": () if dossier.audit is None else _evidence(dossier.audit.report).notes,
     }
     return list(dict.fromkeys(note for name in names if name not in drawn for note in known[name]))
@@ -253,6 +276,22 @@ def plots(dossier: Dossier) -> dict[str, Plot]:
                 level=("budget", budget.epsilon),
                 ticks=True,
                 falling=True,
+            )
+        )
+    for place, front in enumerate(dossier.beside):
+        what, curator, curves = beside_curves(front)
+        made.append(
+            _plot(
+                f"beside-{place}",
+                f"Sums of {what}",
+                f"Root mean squared error of one such sum, in units of 1, against the messages of a user, at {budget}; "
+                "as level that of a trusted curator's Gaussian noise.",
+                curves,
+                x="messages of a user",
+                y="RMSE",
+                log="xy",
+                level=("curator", curator),
+                shown=_few,
             )
         )
     if dossier.audit is not None:

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.digits import counted, rounded_up
+from dpverify.report.plans.means import span_of
 from dpverify.report.tables import (
     Notes,
     changed,
@@ -26,10 +27,20 @@ from dpverify.report.tables import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from dpverify.planning.sums.fronts import SumFront
     from dpverify.planning.sums.vectors import VectorFront
     from dpverify.planning.sweeps.fronts import Front, Fronted
 
-__all__ = ["draw_front", "front_figure", "front_table", "mark", "vectors_figure", "vectors_table"]
+__all__ = [
+    "draw_front",
+    "front_figure",
+    "front_table",
+    "mark",
+    "sums_figure",
+    "sums_table",
+    "vectors_figure",
+    "vectors_table",
+]
 
 _WIDE = 5.0
 """Values of which the largest is so many times the least are drawn on a logarithmic axis."""
@@ -113,6 +124,36 @@ def draw_front(found: Fronted, *, x: str, y: str, title: str, axes: Axes | None)
     log = "".join(axis for axis, values in spread.items() if max(values) > _WIDE * min(values))
     finished(drawn, x, y, title, log)
     return drawn
+
+
+def sums_table(found: SumFront) -> RenderableType:
+    """Return one row per plan of a sum of numbers, the fewest messages first, with what to take."""
+    table = rows_under("protocol", numbers=("steps", "messages", "bytes", "RMSE", "of a curator's", "front"))
+    front, chosen = set(map(id, found.front)), found.recommended
+    for row in found.rows:
+        steps = row.protocol.levels
+        cells = number(row.messages), number(row.size), rounded_up(row.rmse, 5), rounded_up(row.rmse / found.curator, 3)
+        table.add_row(row.name, f"{steps:,}", *cells, mark(id(row) in front, row is chosen.row))
+    lines = [
+        f"Recommended (>): {chosen.row.name} in {counted(chosen.row.protocol.levels, 'step')}, {chosen.reason}.",
+        "messages and bytes: of a user with the largest number, expected, in each sum. RMSE: of a sum, rounding to so "
+        "many steps included. front (*): no other row has as few messages and as little error. Parameters in full: "
+        "to_dict(), --json.",
+        f"Every row: {reading([row.guarantee for row in found.rows])}.",
+        *(f"No plan for {name}: {reason}" for name, reason in found.failures.items()),
+    ]
+    return Group(title(f"Sums of {span_of(found)}, budget {found.budget}{_among(found)}"), table, *map(Text, lines))
+
+
+def _among(found: SumFront) -> str:
+    many = f", I = {found.instances:,} sums of each user" if found.instances > 1 else ""
+    return f", n = {counted(found.users, 'user')}{many}"
+
+
+def sums_figure(found: SumFront, axes: Axes | None = None) -> Axes:
+    """Draw the error of every plan of a sum of numbers against its messages."""
+    shown = f"{found.budget}, n = {found.users:,}, {span_of(found)}"
+    return draw_front(found, x="messages per user and sum", y="RMSE of one sum", title=shown, axes=axes)
 
 
 def vectors_table(found: VectorFront) -> RenderableType:

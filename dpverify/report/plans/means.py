@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.digits import counted, rounded_down, rounded_up
 from dpverify.report.layout import Rows
+from protocols.sums.split_and_mix import SplitAndMix
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from dpverify.planning.means import MeanPlans
     from dpverify.planning.sums.integers import SumPlans
 
-__all__ = ["means_bars", "means_table", "sums_bars", "sums_table"]
+__all__ = ["means_bars", "means_table", "span_of", "sums_bars", "sums_table"]
 
 
 def means_bars(found: MeanPlans, axes: Axes | None = None) -> Axes:
@@ -57,13 +58,22 @@ def means_table(found: MeanPlans) -> RenderableType:
     if found.least_local_rmse is not None:
         least = rounded_up(found.least_local_rmse, 4)
         lines.append(f"No local estimator of a mean of bits has an RMSE below about {least} on every dataset.")
+    best = found.recommended
+    if best is not None:
+        error = f"an RMSE of {rounded_up(best.rmse, 4)}"
+        lines.append(f"Least error of any values, without a trusted curator: {best.mechanism}, {error}.")
+        if isinstance(best.protocol, SplitAndMix):
+            lines.append(
+                "One cheat makes a sum of shares anything, and a client that stays away takes its noise along."
+            )
     if found.plans:
         guarantee = found.plans[0].guarantee
         lines.append(f"{guarantee.side.value.capitalize()}s, {guarantee.adjacency.value} adjacency.")
     return Group(title, rows, *map(Text, lines))
 
 
-def _range(found: SumPlans) -> str:
+def span_of(found: Any) -> str:
+    """Return what users hold, of a result with `smallest`, `largest` and `real`."""
     return f"{'numbers' if found.real else 'integers'} from {found.smallest:,} to {found.largest:,}"
 
 
@@ -74,7 +84,7 @@ def sums_bars(found: SumPlans, axes: Axes | None = None) -> Axes:
     names, errors = [row.name for row in found.plans], [row.rmse for row in found.plans]
     if math.isfinite(found.curator):
         names, errors = [*names, "central-gaussian"], [*errors, found.curator]
-    title = f"{found.budget}, n = {found.users:,}, {_range(found)}, I = {found.instances:,}"
+    title = f"{found.budget}, n = {found.users:,}, {span_of(found)}, I = {found.instances:,}"
     return bars_on(axes, names, errors, x="RMSE of a sum", title=title)
 
 
@@ -95,12 +105,14 @@ def sums_table(found: SumPlans) -> RenderableType:
         )
     many = f", I = {found.instances:,} sums of each user" if found.instances > 1 else ""
     whose = f"budget {found.budget}, n = {counted(found.users, 'user')}{many}"
-    title = f"Sums of {_range(found)}, {whose}"
+    title = f"Sums of {span_of(found)}, {whose}"
     lines = [
         "of a curator's: times the RMSE of a trusted curator's Gaussian noise; messages and bytes: of a user with the "
         "largest number, expected, in each sum.",
         *(f"{name}: {reason}" for name, reason in found.failures.items()),
     ]
+    if any(row.name == "augmented-sum" for row in found.plans):
+        lines.append("augmented-sum: the shuffler draws the noise, knows it, and must not tell.")
     if found.plans:
         guarantee = found.plans[0].guarantee
         lines.append(

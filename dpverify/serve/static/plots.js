@@ -41,7 +41,7 @@ export class Figure {
     this.left = {}; // how many pieces of a curve are still to come
     this.errors = new Map();
     this.ends = {}; // of the axes
-    this.plot = element("div", { className: "plot", role: "img" });
+    this.plot = element("div", { className: "plot", role: "img", "aria-label": `${about.title}, computing` });
     this.reasons = element("ul", { className: "problem", hidden: true });
     this.table = element("div", { className: "scroll", tabIndex: 0, role: "region", "aria-label": `${about.title}, numbers` });
     const title = element("h2", { id: `${about.name}-title` }, about.title);

@@ -15,7 +15,7 @@ from dpverify.statistics.outputs.learned import NamedScore
 __all__ = ["ChosenEvents", "choose_events", "resolves"]
 
 _TAIL = np.geomspace(2e-4, 0.01, 12)
-_LEVELS = np.unique(np.concatenate([np.linspace(0.01, 0.99, 99), _TAIL, 1.0 - _TAIL]))
+_LEVELS = np.array(sorted({*np.linspace(0.01, 0.99, 99), *_TAIL, *(1.0 - _TAIL)}))
 """Quantiles of the held-out scores where events begin: evenly, and closer and closer to both tails."""
 _DEVIATIONS = 3.5
 """Standard deviations between an estimate and its limits, about those of the final test."""

@@ -82,3 +82,19 @@ def test_counts_and_differences_have_their_laws() -> None:
         for columns, law in listed.items():
             drawn = views[:, j, columns[0]] - (views[:, j, 1] if len(columns) > 1 else 0)
             assert_law(drawn.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))
+
+
+def test_errors_and_messages_without_a_rotation() -> None:
+    protocol = UnaryVectorSum(Poisson(200, 30.0), 3, 2.5, clip=1.6, l1=1.6)
+    vectors = np.tile([0.9, -0.3, 0.2], (200, 1))
+    views = [protocol.sample_view(vectors, np.random.default_rng(seed)) for seed in range(400)]
+    squares = [np.sum((protocol.analyze(view) - vectors.sum(axis=0)) ** 2) for view in views]
+    fractions = 2.5 * np.abs(vectors[0]) % 1.0
+    exact = (2 * 3 * 30.0 + 200 * np.sum(fractions * (1 - fractions))) / 2.5**2
+    assert np.mean(squares) == pytest.approx(exact, abs=5.0 * np.std(squares) / 20.0)
+    assert exact <= CLAIMS.rmse(protocol) ** 2 == pytest.approx((180.0 + 200 * 0.75) / 2.5**2)
+    assert CLAIMS.messages_per_user(protocol) == pytest.approx(2.5 * 1.6 + 6 * 30.0 / 200)
+    assert CLAIMS.parameters(protocol)["l1"] == 1.6
+    same = replace(protocol, l1=None)
+    assert "l1" not in CLAIMS.parameters(same)
+    assert account(protocol, delta=1e-6).epsilon == account(same, delta=1e-6).epsilon

@@ -41,8 +41,8 @@ def test_passes_compose_with_other_steps_and_say_what_is_assumed() -> None:
     found = dpverify.account([(passes, 2), (dpverify.NoisyStep(3.0, 0.1), 5)], delta="1e-5", adjacency="zero-out")
     alone = dpverify.account(passes, instances=2, delta="1e-5")
     assert alone.epsilon.upper < found.epsilon.lower
-    assert found.notes[1].startswith("random allocation is assumed: in every pass each record is in exactly one of")
-    assert "steps, 4 of them" in found.notes[1]
+    assert found.notes[1].startswith("random allocation is assumed: in every pass each record is in exactly as many of")
+    assert "which is a share 0.25 of them" in found.notes[1]
     assert passes.largest_loss(alone.guarantee.adjacency).upper == pytest.approx(1.0)
     assert dpverify.account(passes, delta=0).epsilon.upper == pytest.approx(1.0)
     assert str(passes) == "laplace noise of 1, 4 steps with each record in one of them"
@@ -70,10 +70,30 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     wrongs = {
         f"{words} --rate .1": "--rate=0.1 must be left out",
         "account steps --noise 1 --passes 2 --delta 1e-5": "--passes=2 must be 1",
+        "account steps --noise 1 --chosen 2 --delta 1e-5": "--chosen=2 must be 1",
+        f"{words} --chosen 4": "--chosen=4 must be at most --steps=3",
     }
     for wrong, said in wrongs.items():
         assert dpverify.cli.main(wrong.split()) == 2
         assert capsys.readouterr().err.startswith(said)
+
+
+def test_several_of_the_steps() -> None:
+    # In all of them: that is the composition of all, and both ends meet there.
+    whole, all_of_them = (
+        dpverify.account(step, instances=count, delta="1e-5", relative_width=1e-3).epsilon
+        for step, count in ((dpverify.RandomAllocation(3.0, 4, chosen=4), 1), (dpverify.NoisyStep(3.0), 4))
+    )
+    assert whole.lower <= all_of_them.upper
+    assert all_of_them.lower <= whole.upper
+    assert whole.width < 1e-3 * whole.upper
+    found = dpverify.account(dpverify.RandomAllocation(2.0, 9, chosen=2), delta="1e-5", relative_width=1e-3)
+    parts = [(dpverify.RandomAllocation(2.0, steps), 1) for steps in (4, 5)]
+    assert found.epsilon.upper == pytest.approx(dpverify.account(parts, delta="1e-5").epsilon.upper, rel=1e-3)
+    assert 0.0 < found.epsilon.width < 0.1 * found.epsilon.upper
+    assert "9 steps with each record in 2 of them" in str(found)
+    laplace = dpverify.RandomAllocation(1.0, 4, law="laplace", chosen=3)  # type: ignore[arg-type]
+    assert dpverify.account(laplace, delta=0).epsilon.upper == pytest.approx(3.0)
 
 
 def test_more_steps_reveal_less() -> None:

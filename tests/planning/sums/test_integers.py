@@ -78,6 +78,19 @@ def test_real_numbers_have_steps_that_hardly_count() -> None:
         plan_sums((1, "1e-6"), users=9, smallest=2, largest=2)
 
 
+def test_a_shuffler_that_draws_the_noise_needs_no_more_of_it(rating: SumPlans, counts: SumPlans) -> None:
+    for among in (rating, counts):
+        asked = {"users": 10_000, "largest": 4, "instances": among.instances, "protocols": ["augmented-sum"]}
+        row = plan_sums((1, "1e-6"), **asked).plans[0]
+        split = next(each for each in among.plans if each.name == "split-and-mix")
+        assert row.messages == 4.0
+        assert row.rmse == pytest.approx(split.rmse, rel=2.5e-3)
+        less = replace(row.protocol, p=row.protocol.p * 0.999)
+        for protocol, keeps in ((row.protocol, True), (less, False), (replace(row.protocol, margin=40), False)):
+            found = account(protocol, instances=among.instances, delta="1e-6", relative_width=1e-5)
+            assert (found.epsilon.upper <= 1.0) is keeps
+
+
 def test_fewer_shares_would_not_do(rating: SumPlans) -> None:
     fewer = replace(rating.plans[0].protocol, shares=5)
     assert account(fewer, epsilon=1).delta.upper > 1e-6
@@ -104,6 +117,8 @@ def test_what_cannot_be_is_said() -> None:
     ):
         assert len(found.failures) == 3
         assert "max_atoms" not in str(found.failures)
+    none = plan_sums((1, 0), users=9, largest=2, protocols=["augmented-sum"])
+    assert none.failures == {"augmented-sum": "delta=0 cannot be met by augmented-sum: its views are not pure DP."}
     with pytest.raises(ValueError, match=r"^protocols='rr' must be one of split-and-mix, poisson-sum, nb-sum"):
         plan_sums((1, "1e-6"), users=9, largest=2, protocols=["rr"])
 

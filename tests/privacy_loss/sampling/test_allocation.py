@@ -13,8 +13,10 @@ import pytest
 from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling import allocation
-from dpverify.privacy_loss.sampling.allocation import _Grid, _Group, _Missing, allocated
+from dpverify.privacy_loss.sampling import ratios as grids
+from dpverify.privacy_loss.sampling.allocation import _Group, _Missing, allocated
 from dpverify.privacy_loss.sampling.line import NoiseLine
+from dpverify.privacy_loss.sampling.ratios import RatioGrid
 
 EPSILONS = (-1.0, -0.2, 0.0, 0.1, 0.4, 0.9, 1.3)
 RATIOS, MASSES = (Fraction(3, 5), Fraction(1), Fraction(9, 5)), (Fraction(1, 2), Fraction(1, 4), Fraction(1, 4))
@@ -35,8 +37,8 @@ def divergence(pairs: list[tuple[Fraction, Fraction]], epsilon: float) -> Fracti
 
 @pytest.mark.parametrize("steps", [1, 2, 3, 5, 6, 8])
 def test_both_ends_hold_for_every_number_of_steps(steps: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allocation, "_DIGITS", 3)  # so coarse that both ends are apart
-    monkeypatch.setattr(allocation, "_PER_DEVIATION", 4)
+    monkeypatch.setattr(grids, "_DIGITS", 3)  # so coarse that both ends are apart
+    monkeypatch.setattr(grids, "_PER_DEVIATION", 4)
     outcomes = []
     for chosen in itertools.combinations_with_replacement(range(3), steps):
         orders = math.factorial(steps) // math.prod(math.factorial(chosen.count(at)) for at in range(3))
@@ -113,8 +115,8 @@ def excess(noise: str, ratio: mpmath.mpf) -> mpmath.mpf:
 @pytest.mark.parametrize("noise", ["0.6", "2"])
 def test_two_steps_of_normal_noise(noise: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if noise == "0.6":  # so coarse that each end shows which way it is rounded
-        monkeypatch.setattr(allocation, "_DIGITS", 3)
-        monkeypatch.setattr(allocation, "_PER_DEVIATION", 4)
+        monkeypatch.setattr(grids, "_DIGITS", 3)
+        monkeypatch.setattr(grids, "_PER_DEVIATION", 4)
     above, below = allocated(NoiseLine.gaussian(float(noise), 1e-30), 2, 1e-20)
     with mpmath.workdps(18):
         for epsilon in ("0.2", "2.5"):
@@ -139,6 +141,21 @@ def test_what_is_left_out_is_charged() -> None:
             assert 1e-10 <= found.up.loss_error == found.down.loss_error <= 1.2e-10
 
 
+def test_what_groups_leave_out_is_charged() -> None:
+    for steps, chosen in ((4, 2), (5, 2), (11, 3)):
+        found = allocation._of_all(of_one(_Missing(1e-4, 3e-5), 1e-9, 1e-10), steps, 1e-7, allocation._spread, chosen)
+        there = chosen * 1e-4 + (steps - chosen) * 3e-5
+        assert there <= found.up.missing_mass <= there + 1.1e-7
+        assert steps * 3e-5 <= found.down.missing_mass <= steps * 3e-5 + 1.1e-7
+        assert steps * 1e-9 <= found.down.relative_error <= 1.1 * steps * 1e-9
+        assert chosen * 1e-10 <= found.up.loss_error == found.down.loss_error <= 1.2 * chosen * 1e-10
+    rough = allocation._both(
+        of_one(), of_one(), 1e-9, lambda grid, pairs: (*allocation._together(grid, pairs)[:2], 1e-3, 1e-4)
+    )
+    assert rough.mass_error >= 1e-3
+    assert rough.ratio_error >= 1e-4
+
+
 def test_masses_that_are_left_out_count_as_missing() -> None:
     # Under a tail of a tenth most pairs are: nothing of both laws is lost.
     for how in (allocation._spread, allocation._together):
@@ -150,10 +167,11 @@ def test_masses_that_are_left_out_count_as_missing() -> None:
         patch.setattr(_Group, "trimmed", lambda group, spare: group)
         patch.setattr(allocation, "_BLOCK", 1)
         one = of_one()
-        merged = allocation._merged(one, one, 3.2, allocation._together)
-    for missing, power in ((merged.missing.there, 1), (merged.missing.gone, 0)):
-        kept = float((merged.masses * merged.ratios**power).sum())
-        assert 0.05 < 1.0 - kept <= missing  # pairs of small weights
+        merged, both = (each(one, one, 3.2, allocation._together) for each in (allocation._merged, allocation._both))
+    for made in (merged, both):
+        for missing, power in ((made.missing.there, 1), (made.missing.gone, 0)):
+            kept = float((made.masses * made.ratios**power).sum())
+            assert 0.05 < 1.0 - kept <= missing  # pairs of small weights
     trimmed = of_one().trimmed(1.8)
     assert trimmed.masses.size < 3
     lost = _Missing(
@@ -172,23 +190,10 @@ def test_masses_that_are_left_out_count_as_missing() -> None:
 
 def test_sums_of_many_masses_err_as_charged() -> None:
     ratios, masses = np.full(10**6, 1.0001), np.full(10**6, 0.1)
-    grid = _Grid.over(0.5, 2.0, 1.0)
+    grid = RatioGrid.over(0.5, 2.0, 1.0)
     for how in (allocation._spread, allocation._together):
         _, found, charged, _ = how(grid, [(ratios, masses)])
         assert 3e-12 < abs(math.fsum(found) / math.fsum(masses) - 1.0) <= charged  # one after the other, floats err
-
-
-@pytest.mark.parametrize(
-    ("lowest", "highest", "deviation"), [(0.3, 40.0, 1.0), (0.99, 1.02, 1e-3), (1e-200, 1e90, 1.0)]
-)
-def test_a_grid_is_looked_up_as_it_is_searched(lowest: float, highest: float, deviation: float) -> None:
-    grid = _Grid.over(lowest, highest, deviation)
-    assert grid.points[0] <= lowest
-    assert grid.points[-1] > highest
-    assert 500 < grid.points.size < 16_000
-    inside = np.exp(np.random.default_rng(4).uniform(math.log(lowest), math.log(highest), 5_000))
-    ratios = np.concatenate([inside, [lowest, highest], grid.points[1:-1], np.nextafter(grid.points[1:-1], 0.0)])
-    np.testing.assert_array_equal(grid.below(ratios), np.searchsorted(grid.points, ratios, side="right") - 1)
 
 
 def test_too_little_noise_is_refused() -> None:

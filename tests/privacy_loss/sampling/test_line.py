@@ -8,8 +8,10 @@ import pytest
 from flint import arb, ctx
 
 from dpverify.guarantee import CapacityError
+from dpverify.privacy_loss.sampling import line as module
 from dpverify.privacy_loss.sampling.line import NoiseLine, SampledGrids
 from dpverify.privacy_loss.windows.transform import Composition
+from dpverify.rounding import UNIT
 from tests.privacy_loss.sampling.exact import BITS, ExactNoise, divergence, number, replaced, twice
 
 CASES = [
@@ -264,6 +266,75 @@ def test_no_losses_of_bounded_range_reveal_more(length: float, rate: float) -> N
             for x in (number(float(y) * length).exp() for y in rng.uniform(-1.0, 1.0, 5)):
                 terms = (p * (1 - x / t.exp()), (1 - p) * (1 - x * end / t.exp()))
                 assert bool(sum((term for term in terms if term > 0), arb(0)) <= profile(x) + arb(2) ** -200)
+
+
+@pytest.mark.parametrize("opposite", [False, True])
+@pytest.mark.parametrize(("law", "noise", "rate", "step"), [("gaussian", 1.0, 0.3, 0.3), ("laplace", 0.1, 0.5, 0.5)])
+def test_every_charge_of_the_page_is_made(law: str, noise: float, rate: float, step: float, opposite: bool) -> None:
+    """The least error of masses that docs/sampling.md states: real errors are far below, and would not miss a part."""
+    if opposite and law == "laplace":
+        pytest.skip("replacing a record among Laplace noise has no line")
+    line = NoiseLine.gaussian(noise, 1e-30, opposite=opposite) if law == "gaussian" else line_of(law, noise)
+    cells = line._cells(rate, step)
+    _, _, removed, error = line._shared(cells, rate)
+    width = float(np.diff(np.append(cells.start, cells.places)).max())
+    farthest, slope = max(abs(line.low), abs(line.high)), 1.0 / noise
+    density = 4.0 * farthest**2 + 8.0 * farthest if law == "gaussian" else 8.0 * slope
+    panels = np.floor(width * max(25.0 if law == "gaussian" else 0.0, slope))
+    units = density + 200.0 + 12.0 * slope * width + panels + 32.0
+    straight = 8.0 * (slope * farthest + (0.5 * slope**2 if law == "gaussian" else 0.0))
+    if opposite:
+        units += 32.0 + 0.9 * 4.0 * straight
+    assert error >= 1e-15 + (1.0 - 1e-9) * units * UNIT
+    assert removed >= error + cells.loss_error + (1.0 - 1e-9) * straight * UNIT
+    grids = line.sampled(rate, step)
+    assert grids.remove.relative_error == removed
+    assert grids.add.relative_error == (removed if opposite else error)
+    assert grids.add.split_width > step + 2.0 * cells.loss_error
+
+
+def test_the_line_errs_as_charged_and_every_law_of_it_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    worst = 0.0
+    for noise in rng.uniform(0.1, 9.0, 30):
+        line = NoiseLine.gaussian(float(noise), 1e-30)
+        places = rng.uniform(line.low, line.high, 30)
+        with ctx.workprec(BITS):
+            s = 1 / number(float(noise))
+            for z, found, charged in zip(
+                places, line.slope * places + line.intercept, line._line_error(places), strict=True
+            ):
+                off = float(abs(number(float(found)) - (s * number(float(z)) - s * s / 2)))
+                assert off <= charged
+                worst = max(worst, off / charged)
+    assert worst > 0.05
+    # Far larger errors than there are: each part must reach what is made of it.
+    q, large = 0.3, 1e-4
+    line, both = (NoiseLine.gaussian(1.0, 1e-20, opposite=opposite) for opposite in (False, True))
+    z = np.array([-1.0, 0.0, 2.0])
+    up, down = (q * np.exp(sign * z - 0.5) / (1.0 - q + q * np.exp(sign * z - 0.5)) for sign in (1.0, -1.0))
+    with monkeypatch.context() as patch:
+        patch.setattr(NoiseLine, "_line_error", lambda self, z: np.full(z.shape, large))
+        assert (line._losses(z, q)[2] >= 0.999 * large * up).all()
+        assert (both._losses(z, q)[2] >= 0.999 * large * (up + down)).all()
+        for law in (*line.sampled(q, 0.1), *line.listed(q)[0]):
+            assert law.loss_error >= 0.9 * large
+        above, below = line.listed(q)
+        assert above.up.relative_error >= 1.9 * large  # of the ratio, and of the line
+        assert min(below.up.relative_error, below.down.relative_error) >= 2.8 * large
+    with monkeypatch.context() as patch:
+        patch.setattr(NoiseLine, "_line_error", lambda self, z: np.where(z == self.low, large, 0.0))
+        assert line._cells(1.0, 0.1).loss_error >= 0.999 * large
+    with monkeypatch.context() as patch:
+        made = module.mixed_losses
+        patch.setattr(module, "mixed_losses", lambda *given: made(*given)._replace(rounding=large))
+        assert (line._losses(z, q)[2] >= large).all()
+        assert (both._losses(z, q)[2] >= 1.999 * large).all()
+    with monkeypatch.context() as patch:
+        inverse = NoiseLine._inverse
+        patch.setattr(NoiseLine, "_inverse", lambda self, losses, rate: inverse(self, losses, rate) + large)
+        for each in (line, both):
+            assert each._cells(q, 0.1).loss_error >= 0.9 * large * q
 
 
 def test_limits_are_refused() -> None:

@@ -1,5 +1,6 @@
 """Sums of vectors by signed unary messages: messages and views have one law, and the estimate is of the sum."""
 
+import math
 import random
 
 import numpy as np
@@ -62,3 +63,19 @@ def test_arguments_out_of_range() -> None:
         SMALL.analyze(np.zeros((2, 2)))
     with pytest.raises(TypeError, match="must be Poisson or NegativeBinomial, with the estimate debiased"):
         UnaryVectorSum(Poisson(3, 0.6, estimate=Estimate.OVER), 2, 1.0)
+
+
+def test_even_vectors_need_no_rotation() -> None:
+    protocol = UnaryVectorSum(Poisson(300, 50.0), 4, 3.0, clip=1.2, l1=1.5)
+    vectors = np.tile([0.6, -0.5, 0.0, 0.3], (300, 1))
+    np.testing.assert_allclose(protocol.scaled(vectors), 3.0 * vectors, rtol=1e-11)
+    views = [protocol.sample_view(vectors, np.random.default_rng(seed)) for seed in range(60)]
+    errors = np.array([protocol.analyze(view) for view in views]) - vectors.sum(axis=0)
+    assert np.abs(errors.mean(axis=0)).max() < 6.0 * math.sqrt((100 + 75) / 9 / 60)
+    assert np.mean(errors[:, 2] ** 2) == pytest.approx(100 / 9, abs=6.0 * math.sqrt(2 / 60) * 100 / 9)
+    with pytest.raises(ValueError, match=r"^vectors\[1\] has a coordinate of size 0.7, but must have at most 0.6\.$"):
+        protocol.scaled([[0.1, 0, 0, 0], [0.7, 0, 0, 0]])
+    with pytest.raises(ValueError, match=r"^vectors\[0\] has sizes that add up to 1.9, but must have at most 1.5\.$"):
+        protocol.scaled([[0.5, 0.5, 0.5, 0.4]])
+    with pytest.raises(ValueError, match=r"^l1=1\.5 must be None for a rotation"):
+        _ = protocol.rotation

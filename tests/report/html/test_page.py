@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from dpverify.report.html.page import check_report_path, write_report
-from tests.browser import PHONE, opened
+from tests.browser import PHONE, barriers, opened
 from tests.dossier.small import HOSTILE, small, small_page
 
 WRITTEN = HOSTILE.encode("utf-8", "replace").decode()
@@ -89,6 +89,12 @@ def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(
         light = sum(map(int, re.findall(r"\d+", ground)[:3])) > sum(map(int, re.findall(r"\d+", text)[:3]))
         assert light is not dark
         assert found.page.evaluate("document.querySelectorAll('svg text').length") > 50
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_keeps_anybody_from_reading_it(browser: Browser, written: Path, dark: bool) -> None:
+    with opened(browser, written, dark=dark) as found:
+        assert barriers(found.page) == []
 
 
 def test_hostile_texts_are_texts(browser: Browser, written: Path) -> None:

@@ -9,9 +9,12 @@ from importlib.resources import files
 import pytest
 
 from dpverify.dossier.contents import Curve, Curves, Evidence
+from dpverify.dossier.gather import full_report
 from dpverify.guarantee import Interval
+from dpverify.planning.sums.fronts import sum_front
+from dpverify.planning.sums.vectors import vector_front
 from dpverify.report.html import plots as module
-from dpverify.report.html.plots import crowd_curves, interval, missing, plots
+from dpverify.report.html.plots import beside_curves, crowd_curves, interval, missing, plots
 from tests.dossier.small import audit, small
 
 
@@ -89,3 +92,25 @@ def test_every_plot_that_the_page_asks_for_can_be_missing_with_its_reason() -> N
         assert missing(bare, (), [name]), name
     assert "No plot of the outputs&#39; privacy loss: " in bare.to_html()
     assert missing(replace(bare, audit=None), (), ["evidence"]) == []
+
+
+def test_fronts_of_numbers_and_vectors_stand_beside() -> None:
+    numbers = sum_front((1, "1e-4"), users=60, smallest=1, largest=5, steps=(1, 2))
+    vectors = vector_front((1, "1e-4"), users=60, dimension=4, max_bytes=(0.01, 30))
+    with_fronts = replace(small(), beside=(numbers, vectors))
+    drawn = plots(with_fronts)
+    what, curator, curves = beside_curves(numbers)
+    assert drawn["beside-0"].title == f"Sums of {what}" == "Sums of integers from 1 to 5"
+    assert {line.label for line in curves.lines} == {row.name for row in numbers.rows}
+    assert curator == numbers.curator
+    least = {x: y for line in curves.lines for x, y in zip(line.x, line.y, strict=True)}
+    assert least[numbers.best.messages] == Interval(numbers.best.rmse, numbers.best.rmse)
+    assert beside_curves(vectors)[1] == vectors.plans[0].central_rmse
+    assert drawn["beside-1"].notes == tuple(vectors.failures.values()) != ()
+    page = with_fronts.to_html()
+    assert "Numbers and vectors" in page
+    assert "--smallest=1 --largest=5 --dimension 4" in page
+    assert "Numbers and vectors" not in small().to_html()
+    assert len(with_fronts.to_dict()["beside"]) == 2
+    with pytest.raises(ValueError, match=r"^beside must hold fronts of budget=\(1, 0\.0001\) and users=61 only\.$"):
+        full_report((1, "1e-4"), users=61, instances=1, beside=(numbers,))
