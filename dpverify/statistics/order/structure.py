@@ -234,7 +234,7 @@ def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
         mantissas = np.where(small, bits & 2**52 - 1, mantissas)
         fields = np.where(small, np.where(mantissas == 0, 1024 + 1074, 1), fields)
     # As many ones as zeros below the lowest one; of -1, which is left of 0, numpy counts one.
-    return fields - 1075 + np.bitwise_count((mantissas & -mantissas) - 1)
+    return np.asarray(fields - 1075 + np.bitwise_count((mantissas & -mantissas) - 1))
 
 
 def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:

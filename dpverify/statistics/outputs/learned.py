@@ -74,7 +74,7 @@ class _Table:
         codes = self.aspect.of(samples)
         if self._near is not None:
             # Codes far below or above, which may go around, are the ends.
-            return self._near.take(codes - (self.codes[0] - 1), mode="clip")
+            return np.asarray(self._near.take(codes - (self.codes[0] - 1), mode="clip"))
         at = np.minimum(np.searchsorted(self.codes, codes), self.codes.size - 1)
         return np.where(self.codes[at] == codes, self.ratios[at], 0.0)
 
