@@ -77,6 +77,16 @@ def test_the_worse_direction_counts() -> None:
         assert meets(made.delta(2.0), curves[1].delta(2.0))
 
 
+def test_a_second_direction_that_is_a_little_worse_counts() -> None:
+    remove, add = NoiseLine.gaussian(2.0, 1e-20).listed(0.97)[0]
+    first, second, both = (
+        SampledCurve([(ListedPair(Directions(*pair)), 4)], relative_width=1e-3, reference_delta=1e-5).epsilon(1e-5)
+        for pair in ((remove, remove), (add, add), (add, remove))
+    )
+    assert 1.02 * second.upper < first.lower < 1.06 * second.lower
+    assert meets(first, both)
+
+
 def test_pairs_of_two_kinds_compose() -> None:
     # One report of loss +-1/2 says which divergence of the Gaussian step is left.
     response = approximate_dp(0.5, 0.0)

@@ -198,6 +198,13 @@ def test_what_lies_outside_is_charged(rate: float) -> None:
         assert 1.0 - float(grid.masses.sum()) <= grid.missing_mass + grid.relative_error
 
 
+def test_cells_that_are_no_floats_are_missing_from_what_is_attained(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert all(law.missing_mass >= 1e-3 for law in NoiseLine.gaussian(1.5, 1e-3).listed(0.3)[1])
+    monkeypatch.setattr(module, "_LEAST_MASS", 1e-4)
+    for law in NoiseLine.gaussian(1.5, 1e-3).listed(0.3)[1]:
+        assert 2e-3 < 1.0 - float(law.masses.sum()) <= law.missing_mass - 0.9e-3  # and what lies outside
+
+
 def grids(law: str, noise: float, rate: float, cells: int) -> tuple[float, SampledGrids]:
     line = line_of(law, noise)
     largest = float(np.abs(line.moments(rate).losses).max())

@@ -4,15 +4,19 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from unittest import mock
 
 import numpy as np
 import pytest
 from flint import arb, ctx
 
 from dpverify.laws.noise import discrete_gaussian, skellam
+from dpverify.laws.window import IntegerLaw
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.sampling.pairs import ListedPair
 from dpverify.privacy_loss.sampling.triples import NoiseTriple
 from dpverify.privacy_loss.windows.transform import Composition
+from dpverify.rounding import UNIT
 from tests.privacy_loss.sampling.exact import BITS, number
 
 TAIL = 1e-25
@@ -88,6 +92,24 @@ def test_masses_are_within_their_errors_and_what_is_left_out_is_charged(
             outside = sum((f(z - at) + f(-z - at) for z in range(reach + 1, reach + 40)), arb(0))
             assert bool(outside <= made.missing)
             assert bool(outside > 1e-6 * made.missing) or at == 0
+
+
+def test_tails_on_both_sides_and_roundings_reach_every_pair() -> None:
+    # f falls slowly: a shifted law has nearly one tail on either side of the window and its two shifts.
+    fall, reach = Fraction(19, 20), 30
+    places = [*range(-reach - 2, reach + 3)]
+    exact_law = [fall ** abs(z) * (1 - fall) / (1 + fall) for z in places]
+    tail = fall ** (reach + 1) / (1 + fall)
+    law = IntegerLaw(places[0], np.array([float(each) for each in exact_law]), 2.0**-50, float(tail), float(tail))
+    made = NoiseTriple.of_law(law, 1, float(tail))
+    outside = 1 - sum(exact_law[: made.one.size], Fraction(0))
+    assert 1.8 * float(tail) < float(outside) <= made.missing
+    with mock.patch.object(PrivacyLossDistribution, "from_pmfs", wraps=PrivacyLossDistribution.from_pmfs) as given:
+        for pair in (made.comes(0.3), made.comes(0.3, 2), made.becomes(0.3)):
+            assert all(loss.missing_mass >= made.missing for loss in pair.listed()[0])
+    assert given.call_count == 5
+    for call in given.call_args_list:  # two products and a sum
+        assert call.kwargs["relative_error"] >= made.relative_error + 3.0 * UNIT
 
 
 @pytest.mark.parametrize("rounded", [False, True])
