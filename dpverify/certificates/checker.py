@@ -204,13 +204,14 @@ class Checker:
             yield least, most, self.one
             least, most = least * steps[0] >> self.bits, over(most * steps[1], self.one)
 
-    def moved(self, law, share=Fraction(0)):
-        """Return the atoms of Z + X against Z + 1 - X, by the law of Z, where X is 1 but 0 with this probability."""
-        (u, w), shifted = share.as_integer_ratio(), zip([0, *law], [*law, 0], strict=True)
+    def moved(self, law, share=Fraction(0), by=1):
+        """Return the atoms of Z + X against Z + by - X, by the law of Z, X being `by` but 0 with this probability."""
+        (u, w), shifted = share.as_integer_ratio(), zip([0] * by + law, law + [0] * by, strict=True)
         return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in shifted]
 
-    def one_sum(self, users=1, honest=1, shape=0, p=Fraction(0), mean=0, flip_probability=Fraction(0)):
-        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0], flip_probability)
+    def one_sum(self, users=1, honest=1, shape=0, p=Fraction(0), mean=0, flip_probability=Fraction(0), levels=1):
+        self.work(64 * levels)
+        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0], flip_probability, levels)
 
     def two_counts(self, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
         """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0."""
@@ -306,8 +307,7 @@ def values(given, words, names):
         raise ValueError(f"There must be an object with exactly these fields: {', '.join([*words, *names])}.")
     found = {name: given[name] for name in names}
     for name, typed in found.items():
-        kind, low, high, *sizes = FIELDS[name]
-        least, most = sizes or (1, 1)
+        kind, low, high, least, most = (*FIELDS[name], 1, 1)[:5]
         if kind is DECIMAL:
             valid = isinstance(typed, str) and TYPED(typed) and low < Fraction(typed) < high
             found[name] = Fraction(typed) if valid else None
@@ -337,6 +337,8 @@ PROTOCOLS = {
     "rr": (Checker.responses, [*ALL, "flip_probability", "cells"], CELLS, SHUFFLED),
     "nb": (Checker.one_sum, [*ALL, "shape", "p"], EITHER, SHUFFLED),
     "poisson": (Checker.one_sum, [*ALL, "mean"], EITHER, SHUFFLED),
+    "nb-sum": (Checker.one_sum, [*ALL, "levels", "shape", "p"], EITHER, SHUFFLED),
+    "poisson-sum": (Checker.one_sum, [*ALL, "levels", "mean"], EITHER, SHUFFLED),
     "3nb": (Checker.two_counts, [*ALL, *FLOOD], EITHER, SHUFFLED),
     "pure": (Checker.two_counts, [*ALL, *FLOOD, "drop_probability"], EITHER, SHUFFLED),
     **dict.fromkeys(["histogram", "selection"], (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED)),
@@ -373,14 +375,12 @@ def checked(given):
         said.insert(1, words)
         for measures in factors(grid, name, entry["window"], entry):
             total = grid.followed(measures, entry["instances"], entry["cuts"], total)
-    found = grid.delta(total, claim["epsilon"])
-    if found > claim["delta"] * grid.one:
+    if (found := grid.delta(total, claim["epsilon"])) > claim["delta"] * grid.one:
         raise Refused(f"delta is shown to be at most {Decimal(found) / grid.one:.4e} at this epsilon, no less.")
     return "\n".join(said)
 
 
 def main(path):
-
     def once(pairs):
         return dict(pairs) if len(dict(pairs)) == len(pairs) else None  # no name may occur twice
 

@@ -31,6 +31,7 @@ from protocols.bitsum import (
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
+from protocols.sums import NegativeBinomialSum, PoissonSum
 from protocols.vector_sum import VectorSum
 
 __all__ = ["PROTOCOLS", "Found", "found"]
@@ -40,6 +41,8 @@ PROTOCOLS: dict[str, Callable[[Draw, int], Any]] = {
     "rr": lambda u, n: RandomizedResponse(n, u(1e-2, 0.45)),
     "nb": lambda u, n: NegativeBinomial(n, u(0.3, 300), 1 - u(1e-3, 0.6)),
     "poisson": lambda u, n: Poisson(n, u(2, 1e4)),
+    "nb-sum": lambda u, n: NegativeBinomialSum(n, int(u(1, 9)), u(3, 300), 1 - u(1e-3, 0.2)),
+    "poisson-sum": lambda u, n: PoissonSum(n, int(u(1, 9)), u(1e3, 1e5)),
     "3nb": lambda u, n: ThreeNB(n, 1 - u(0.03, 0.6), u(2, 20), 1 - u(0.03, 0.6), u(0.3, 30)),
     "pure": lambda u, n: Pure(n, 1 - u(0.03, 0.6), u(1e-3, 0.3), u(2, 20), 1 - u(0.03, 0.6), u(1, 30)),
     "histogram": lambda u, n: Histogram(under_estimating(n, u(1, 300), 1 - u(1e-2, 0.6)), 4),

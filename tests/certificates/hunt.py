@@ -30,7 +30,7 @@ __all__ = ["false_claims", "no_certificates", "status_of"]
 def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]]:
     """Return a protocol, its parameters, and pairs that some datasets attain."""
     kind = draw.choice(
-        ["rr", "nb", "poisson", "3nb", "histogram", "vector-sum", "local-rr", "central-discrete-laplace"]
+        ["rr", "nb", "poisson", "nb-sum", "3nb", "histogram", "vector-sum", "local-rr", "central-discrete-laplace"]
     )
     users = draw.randint(2, 5)
     honest = draw.randint(2, users)
@@ -52,6 +52,10 @@ def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]
     if kind == "poisson":
         pmf = brute.stats.poisson(part).pmf(brute.np.arange(70))
         return kind, people | {"mean": repr(shape)}, brute.both(brute.shifted(pmf))
+    if kind == "nb-sum":
+        levels = draw.randint(2, 4)
+        own = {"levels": levels, "shape": repr(shape), "p": repr(p)}
+        return kind, people | own, brute.moves(brute.negative_binomial(part, p), levels)
     if kind == "3nb":
         values = {"shape": repr(shape), "p": repr(p), "flood_shape": "1.5", "flood_p": "0.5"}
         return kind, people | values, brute.two_counts(part, p, 1.5 * honest / users, 0.5)

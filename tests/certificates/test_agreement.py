@@ -6,10 +6,11 @@ import pytest
 
 from tests.certificates.agreement import PROTOCOLS, found
 
-SLOW = ["nb", "3nb", "pure", "histogram", "selection"]
+SLOW = ["nb", "nb-sum", "poisson-sum", "3nb", "pure", "histogram", "selection"]
+SAMPLES = [(12, 7, [*PROTOCOLS.keys() - SLOW]), (2, 8, ["nb", "3nb"]), (2, 10, ["nb-sum", "poisson-sum"])]
 
 
-@pytest.mark.parametrize(("number", "seed", "names"), [(12, 7, [*PROTOCOLS.keys() - SLOW]), (2, 8, ["nb", "3nb"])])
+@pytest.mark.parametrize(("number", "seed", "names"), SAMPLES)
 def test_no_certificate_is_below_the_lower_end(
     number: int, seed: int, names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -38,6 +38,12 @@ def negative_binomial(shape: float, p: float, most: int = 150) -> np.ndarray:
     return stats.nbinom(shape, 1 - p).pmf(np.arange(most))
 
 
+def moves(pmf: np.ndarray, most: int) -> list[Pair]:
+    """All moves of an integer, and both directions."""
+    by = range(1, most + 1)
+    return [each for m in by for each in both((np.append(np.zeros(m), pmf), np.append(pmf, np.zeros(m))))]
+
+
 def response(users: int, p: float) -> list[Pair]:
     """All datasets of the others, and both directions."""
     found = []
@@ -105,6 +111,15 @@ CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
     "nb, small": (PEOPLE | {"shape": "0.5", "p": "0.7"}, both(shifted(negative_binomial(0.5, 0.7)))),
     "nb, in part": (PEOPLE | {"honest": 3, "shape": "5", "p": "0.7"}, both(shifted(negative_binomial(3, 0.7)))),
     "poisson": (PEOPLE | {"mean": "3.5"}, both(shifted(stats.poisson(3.5).pmf(np.arange(60))))),
+    "nb-sum": (
+        PEOPLE | {"levels": 3, "shape": "2.5", "p": "0.7"},
+        moves(negative_binomial(2.5, 0.7), 3),
+    ),
+    "nb-sum, small": (
+        PEOPLE | {"levels": 2, "shape": "0.9", "p": "0.9"},
+        moves(negative_binomial(0.9, 0.9, 400), 2),
+    ),
+    "poisson-sum": (PEOPLE | {"levels": 2, "mean": "9"}, moves(stats.poisson(9).pmf(np.arange(70)), 2)),
     "3nb": (PEOPLE | FLOOD, two_counts(2, 0.6, 1.5, 0.7)),
     "3nb, in part": (
         {"users": 5, "honest": 3, "shape": "3", "p": "0.6", "flood_shape": "2.5", "flood_p": "0.7"},
@@ -181,6 +196,13 @@ def test_what_is_accepted_is_true_for_every_mix_and_hardly_more_is_refused(name:
     if instances == 2 and alone > 1e-9:  # discrete Laplace noise has no loss so large
         assert not accepted(given(name, 1, epsilon, 0.9995 * alone, []))
         assert accepted(given(name, 1, epsilon, 1.003 * alone, []))
+
+
+def test_more_levels_than_can_be_listed_are_refused() -> None:
+    certificate = given("poisson-sum", 1, 0.7, 0.9, [])
+    certificate["together"][0]["levels"] = 10**9
+    with pytest.raises(checker.Refused, match="more work"):
+        checker.checked(certificate)
 
 
 def test_revealing_users_costs_and_covers_all_datasets() -> None:
