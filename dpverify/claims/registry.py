@@ -208,8 +208,8 @@ class Registered(Mapping[str, Any]):
 
     @property
     def shuffled(self) -> tuple[str, ...]:
-        """The names of those that learners may be built on."""
-        return tuple(name for name, line in self.lines.items() if line.shuffled)
+        """The names of those that learners may be built on: ours alone, so that no entry points are read for them."""
+        return tuple(name for name, line in _OWN[self._group].items() if line.shuffled)
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._made:

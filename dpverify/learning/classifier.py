@@ -42,6 +42,8 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
     replaced, too, it is `epsilon + label_epsilon`, by default 2 + 5 = 7: `guarantee_` states both, for all that users
     send. Features and parameters follow from public numbers: the dimension, and how many users reported each label.
 
+    **One budget for labels, too,** and less error of class means: `PrivateDiscriminant`.
+
     **What costs no privacy, and what does.** Each user scales her point by public numbers (`public_scale`). A scaler
     that is fitted to the points, and a search for the best parameters on them, is not private: choose public bounds,
     and search on other, public data. Whether `score` on held-out points may be told is for their owners to say.

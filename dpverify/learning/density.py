@@ -29,6 +29,9 @@ class PrivateDensity(BudgetedEstimator):
     Every user sends noisy bits of features of her point through a shuffler (Algorithm 1 of wagner2025). The budget is
     for replacing one user's point, and covers all that users send.
 
+    For the inner product sums of vectors err less (docs/real_moves.md), which the class means are learned by of
+    `PrivateDiscriminant`.
+
     There is no `score_samples`, scikit-learn's logarithm of a density: an estimate with noise may be 0 or negative, and
     has none. `density` returns the estimate as it is; what is done with it afterwards costs no privacy.
 

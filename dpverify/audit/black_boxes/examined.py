@@ -40,7 +40,7 @@ _BAND, _SCAN, _SCAN_UPPER = 0.1, 0.1, 0.5
 """The shares of the level that the band has, and the scan; the last of that of what events show at most."""
 _PRODUCT = 0.5
 """The share of the level that the product of the two tail probabilities of each chosen event has beside its limits."""
-_AT_ONCE = 4_096
+_AT_ONCE = 16_000
 """Outputs that are scored at a time."""
 _MOST_TRIALS = 10**12
 """The most that an estimate says are needed."""
@@ -192,7 +192,8 @@ class Examination:
         expected = np.rint(self._events.expected * self._trials).astype(np.int64)
         limits = event_limits(expected[:, 0], expected[:, 1], self._trials, self._level, self._events.shares(_FURTHER))
         best = int(np.argmax(self._shown(limits)))
-        before = [self._events.score(rows[self._held :])[:, best] for rows in (first, second)]
+        score = self._events.scores[self._events.places[best]]
+        before = [score(rows[self._held :]) for rows in (first, second)]
         band = tradeoff_thresholds(before[0], before[1])
         self._before = [counted_above(band, each) for each in before]
         counted = self._events, best, band, self._scan(scores, first, second)

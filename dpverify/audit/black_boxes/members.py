@@ -51,9 +51,11 @@ class Members:
 
     def update(self, rows: Rows) -> None:
         """Count more outputs, shape (runs, columns)."""
-        scores = self._events.score(rows)
-        self.members += self._events.scored(scores).sum(axis=0)
-        self.above += counted_above(self._thresholds, scores[:, self._best])
+        events, scores = self._events, [score(rows) for score in self._events.scores]
+        pairs = zip(events.places, events.thresholds, strict=True)
+        above = np.array([np.count_nonzero(scores[place] > threshold) for place, threshold in pairs])
+        self.members += np.where(events.upward, above, len(rows) - above)
+        self.above += counted_above(self._thresholds, scores[events.places[self._best]])
         if self._scan:
             self.scanned += np.concatenate([counted_above(points, score.of(rows)) for score, points in self._scan])
 

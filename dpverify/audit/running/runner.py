@@ -287,7 +287,8 @@ def _drawn(
                 running[pool.submit(_run_block, *task)] = block
             if not running:
                 return
-            done = wait(running, return_when=FIRST_COMPLETED).done
+            # What ran when it was submitted waits for nothing.
+            done = {future for future in running if future.done()} or wait(running, return_when=FIRST_COMPLETED).done
             # As they were submitted: the first that fails says why, later ones may only find its process dead.
             for future in [future for future in running if future in done]:
                 block = running.pop(future)

@@ -122,8 +122,9 @@ class Target:
             if self.batch:
                 raw = function(inputs.copy(), rng, trials)
             else:
+                copied = inputs.copy
                 raw = [
-                    output if type(output := function(inputs.copy(), rng)) in _FIXED else _kept(output)
+                    output if type(output := function(copied(), rng)) in _FIXED else _kept(output)
                     for _ in range(trials)
                 ]
         except KeyboardInterrupt:

@@ -18,6 +18,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
 from dpverify.planning.answers import honest_users
 from dpverify.planning.kernels.rungs import Candidate, check_kernel, drawn, has_bandwidth, ladder, rmse_at_one_point
 from dpverify.planning.plan import PlanRow
+from dpverify.planning.sums.vectors import central_rmse
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.fronts import Fronted, Knee, knee, undominated
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting
@@ -83,7 +84,7 @@ class DensityPlan(Fronted, Drawn):
     table_by: ClassVar[str] = "dpverify.report.plans.densities:density_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.densities:density_front"
     names: ClassVar[tuple[str, str, str]] = ("bitsum.bitsum", "messages_per_user", "rmse")
-    plain_as: ClassVar[str] = "kernel dimension users honest bandwidth budget reason rows=marked failures"
+    plain_as: ClassVar[str] = "kernel dimension users honest bandwidth budget reason curator_rmse rows=marked failures"
 
     kernel: str
     dimension: int
@@ -102,6 +103,17 @@ class DensityPlan(Fronted, Drawn):
     @property
     def _untrusting(self) -> tuple[DensityRow, ...]:
         return tuple(row for row in self.rows if row.bitsum.guarantee.threat_model is not ThreatModel.CENTRAL)
+
+    @property
+    def curator_rmse(self) -> float | None:
+        """The RMSE of an inner product with the mean of points of a curator's Gaussian noise, for a query of norm 1.
+
+        Sums of vectors are planned for little more (docs/real_moves.md); None for other kernels, and where not all
+        users are counted on.
+        """
+        if self.kernel != "inner-product" or self.honest is not None:
+            return None
+        return central_rmse(self.budget, self.dimension) / (math.sqrt(self.dimension) * self.users)
 
     @property
     def recommended(self) -> Knee:

@@ -31,7 +31,7 @@ from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
-__all__ = ["BYTES", "VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
+__all__ = ["BYTES", "RATIO", "VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,8 @@ _BELOW = (6e-4, 1.5e-3)
 """How far below the budget an epsilon is aimed at, relatively, and is taken."""
 _CLIPPED = 2e-4
 """The share of the mean squared error of central Gaussian noise that what is clipped may add at most."""
+RATIO = 1.15
+"""The error over that of central Gaussian noise that is planned for where nothing is asked."""
 BYTES = (100, 300, 1000, 3000)
 """Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
@@ -148,7 +150,7 @@ def plan_vectors(
             if ratio is not None:
                 raise ValueError(f"{name}={limit!r} must be omitted where ratio={ratio!r} is given.")
     most = min([math.inf, *limits, *([max_messages] if max_messages is not None else [])])
-    wanted = 1.15 if ratio is None and most == math.inf else ratio
+    wanted = RATIO if ratio is None and most == math.inf else ratio
     if wanted is not None:
         check_real("ratio", wanted, low=1.0, low_open=True)
     if (clip is None) != (l1 is None):

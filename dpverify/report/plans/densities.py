@@ -9,6 +9,7 @@ from rich.text import Text
 
 from dpverify.claims.registry import claims_of
 from dpverify.digits import counted, rounded_up
+from dpverify.planning.sums.vectors import RATIO
 from dpverify.report.layout import Rows
 from dpverify.report.plans.comparisons import listed, shown
 from dpverify.report.plans.fronts import draw_front, mark
@@ -76,6 +77,13 @@ def density_table(found: DensityPlan) -> RenderableType:
     ]
     if found.honest is not None:
         lines.append(f"Planned for {found.honest:,} honest users.")
+    least = found.curator_rmse
+    if least is not None and RATIO * least < found.best.rmse:
+        lines.append(
+            f"Less error: an inner product is one with the mean of points, whose sums as vectors "
+            f"(dpverify sums --dimension {found.dimension}) are planned for {RATIO:g} times a curator's error, an RMSE "
+            f"of {rounded_up(RATIO * least, 3)}."
+        )
     lines += [f"no plan: {why}" for why in found.failures]
     return Group(Text(title, style="bold"), table, *map(Text, lines), *notes.lines())
 

@@ -228,9 +228,13 @@ def grid_exponents(outputs: ArrayLike) -> NDArray[np.int64]:
     """
     bits = np.asarray(outputs, dtype=np.float64, order="C").view(np.int64)
     fields = bits >> 52 & 0x7FF
-    mantissas = bits & 2**52 - 1 | (fields > 0).astype(np.int64) << 52
-    trailing = np.bitwise_count((mantissas & -mantissas) - 1)
-    return np.where(mantissas == 0, 1024, np.maximum(fields, 1) - 1075 + trailing)
+    mantissas = bits & 2**52 - 1 | 2**52
+    if not fields.all():  # 0, and numbers so small that their highest bit is written
+        small = fields == 0
+        mantissas = np.where(small, bits & 2**52 - 1, mantissas)
+        fields = np.where(small, np.where(mantissas == 0, 1024 + 1074, 1), fields)
+    # As many ones as zeros below the lowest one; of -1, which is left of 0, numpy counts one.
+    return np.asarray(fields - 1075 + np.bitwise_count((mantissas & -mantissas) - 1))
 
 
 def message_count(counts: ArrayLike, low: int = 0, high: float = math.inf) -> StructureCheck:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.statistics.outputs.events import Events
+from dpverify.statistics.outputs.events import Events, Score
 from dpverify.statistics.outputs.learned import NamedScore
 
 __all__ = ["ChosenEvents", "choose_events", "resolves"]
@@ -41,6 +41,8 @@ _Key = tuple[int, bool, float]
 class ChosenEvents(Events):
     """Events of several scores: column k of `score(samples)` is the score of event k.
 
+    - scores (tuple of Score): The different ones.
+    - places (tuple of int, shape (events,)): Which of these each event has.
     - names (tuple of str, shape (events,)): What each event looks at.
     - resolved (ndarray of bool, shape (events,)): Whether its limits count in a pass: of the events whose loss fresh
       outputs will tell to within the slack, and of one that seems to show more. Decided before these are drawn.
@@ -48,6 +50,8 @@ class ChosenEvents(Events):
       the order in which they should show some.
     """
 
+    scores: tuple[Score, ...] = ()
+    places: tuple[int, ...] = ()
     names: tuple[str, ...] = ()
     resolved: NDArray[np.bool_] | None = None
     ranks: NDArray[np.int64] | None = None
@@ -74,11 +78,7 @@ class ChosenEvents(Events):
 
     def members(self, samples: ArrayLike) -> NDArray[np.bool_]:
         """Return which samples are in which event, shape (trials, events)."""
-        return self.scored(self.score(np.asarray(samples)))
-
-    def scored(self, scores: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Return `members` of samples whose scores, shape (trials, events), are known."""
-        return np.asarray((scores > self.thresholds) == self.upward)
+        return np.asarray((self.score(np.asarray(samples)) > self.thresholds) == self.upward)
 
 
 @dataclass(frozen=True)
@@ -197,14 +197,18 @@ def _events_of(scores: Sequence[NamedScore], picked: dict[_Key, tuple[float, flo
     used = sorted(set(places))
     columns = [used.index(place) for place in places]
 
+    apart = tuple(scores[place].of for place in used)
+
     def score(samples: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.stack([scores[place].of(samples) for place in used], axis=1)[:, columns]
+        return np.stack([each(samples) for each in apart], axis=1)[:, columns]
 
     return ChosenEvents(
         score,
         np.array([threshold for _, _, threshold in picked]),
         np.array([upward for _, upward, _ in picked], dtype=bool),
         np.array([found[:2] for found in picked.values()]),
+        apart,
+        tuple(columns),
         tuple(scores[place].name for place in places),
         np.array([found[2] for found in picked.values()], dtype=bool),
         np.array([found[3] for found in picked.values()], dtype=np.int64),

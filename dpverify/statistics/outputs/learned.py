@@ -73,8 +73,8 @@ class _Table:
     def __call__(self, samples: NDArray[np.float64]) -> NDArray[np.float64]:
         codes = self.aspect.of(samples)
         if self._near is not None:
-            low = self.codes[0] - 1
-            return np.asarray(self._near[np.clip(codes, low, self.codes[-1] + 1) - low])
+            # Codes far below or above, which may go around, are the ends.
+            return np.asarray(self._near.take(codes - (self.codes[0] - 1), mode="clip"))
         at = np.minimum(np.searchsorted(self.codes, codes), self.codes.size - 1)
         return np.where(self.codes[at] == codes, self.ratios[at], 0.0)
 

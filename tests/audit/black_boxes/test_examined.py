@@ -84,7 +84,7 @@ def test_the_surest_event_has_most_of_the_level_and_the_next_one_enough() -> Non
 
     expected = np.array([[0.5, 0.4], [0.5, 0.1], [0.01, 0.001]])
     ranks = np.array([0, 0, 1])
-    events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, ("a", "b", "c"), None, ranks)
+    events = ChosenEvents(score, np.zeros(3), np.ones(3, dtype=bool), expected, names=("a", "b", "c"), ranks=ranks)
     weights = _weights(events, 1.0, 0.0)
     assert weights.sum() == pytest.approx(1.0, abs=1e-15)
     # 0.4 for the surest, 0.3 in the order of sureness, and 0.3 as for the limits: 4/10 of it each, and 2/10.

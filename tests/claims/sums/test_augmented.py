@@ -54,6 +54,17 @@ def test_the_law_is_that_of_noise_given_that_it_stays_inside(margin: int, p: flo
     assert law.tail_above >= expected[:cut].sum() - 1e-300
 
 
+def test_what_a_coarse_window_leaves_out_is_in_the_error() -> None:
+    protocol = AugmentedSum(3, L, 4, 0.5)
+    claims: Any = mechanism_claims_of(protocol)
+    law = claims.noise_law(protocol, 1.0, 0.05)
+    assert law.stop == 4  # and P(|D| <= 4) is not known but from its tails
+    weights = 0.5 ** np.abs(np.arange(-4, 5))
+    off = np.abs(law.pmf / (weights / weights.sum())[1:-1] - 1)
+    assert 0.01 < off.max() <= law.relative_error
+    assert law.tail_above >= weights[0] / weights.sum()
+
+
 def test_cheats_add_what_they_could_have_held() -> None:
     protocol, rng = AugmentedSum(6, 3, 9, 0.5, smallest=-1, steps=None), np.random.default_rng(4)
     assert protocol.levels == 4

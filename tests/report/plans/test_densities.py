@@ -1,10 +1,12 @@
 """The table of plans for a kernel."""
 
 import re
+from dataclasses import replace
 
 from dpverify.guarantee import Budget
 from dpverify.planning.kernels.density import DensityPlan, DensityRow
 from dpverify.planning.plan import plan
+from dpverify.planning.sums.vectors import plan_vectors
 from dpverify.report.plans.densities import density_table
 from protocols.lsq import FourierPairs
 from tests.report.printing import printed
@@ -38,3 +40,17 @@ def test_bitsums_side_by_side_leave_out_what_they_have_in_common() -> None:
     assert re.search(r"^local-rr \[1\] +32 .* >\*$", text, flags=re.MULTILINE)
     assert "central threat model unless noted" in " ".join(text.split())
     assert re.search(r"^\[1\] local threat model$", text, flags=re.MULTILINE)
+
+
+def test_sums_of_vectors_are_named_where_they_err_less() -> None:
+    row = plan("central-gaussian", ("3", "1e-4"), users=200, instances=1)
+    rows = (DensityRow(FourierPairs(2), 16, 32, 16.0, row, 0.5),)
+    found = DensityPlan("inner-product", 9, 200, None, Budget("3", "1e-4"), rows)
+    vectors = plan_vectors(("3", "1e-4"), users=200, dimension=9)
+    assert found.curator_rmse is not None
+    assert vectors.rmse / (3.0 * 200) <= 1.15 * found.curator_rmse
+    text = " ".join(printed(density_table(found)).split())
+    assert "planned for 1.15 times a curator's error, an RMSE of 0.0141" in text
+    worse = (replace(rows[0], rmse=0.01),)
+    assert "1.15 times" not in " ".join(printed(density_table(replace(found, rows=worse))).split())
+    assert replace(found, kernel="gaussian").curator_rmse is None

@@ -20,6 +20,12 @@ def test_a_table_holds_the_log_ratios_of_frequencies() -> None:
     cautious = np.log((75.5 - 75.5**0.5) / (25.5 + 25.5**0.5))
     np.testing.assert_allclose(scores, [cautious, -cautious, 0.0])
     assert table.excess > 40
+    # Codes so far away that their distance goes around 64 bits are seen as unknown, too.
+    far = np.array([[-(2.0**63)], [1.0 - 2.0**53], [-1.0], [2.0], [2.0**62]])
+    np.testing.assert_array_equal(table(far), np.zeros(5))
+    high = table_score(Aspect("values", values), 2.0**62 + 1024.0 * first, 2.0**62 + 1024.0 * second)
+    assert high is not None
+    np.testing.assert_array_equal(high(far[:1]), [0.0])
     same = table_score(Aspect("values", values), first, first)
     assert same is not None
     assert same.excess < 0
