@@ -1,17 +1,19 @@
-"""Files that are written as a whole or not at all: a reader never sees half of one."""
+"""Files that are written as a whole or not at all: a reader never sees half of one. And JSON that says one thing."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import os
 import tempfile
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-__all__ = ["check_path", "csv_text", "keep_names", "replaced", "write_text"]
+__all__ = ["check_path", "csv_text", "keep_names", "once", "parsed", "replaced", "unread", "write_text"]
 
 
 def check_path(path: Path, name: str, endings: Collection[str] = (), read: Iterable[Path] = ()) -> None:
@@ -103,3 +105,31 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
     writer.writeheader()
     writer.writerows(rows)
     return text.getvalue()
+
+
+def once(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Return entries by name, each of which is there once: of two that differ nobody knows which was meant."""
+    found = dict(entries)
+    if len(found) < len(entries):
+        twice = next(name for name, number in Counter(name for name, _ in entries).items() if number > 1)
+        raise ValueError(f"{twice!r} is there twice")
+    return found
+
+
+def parsed(text: str | bytes) -> Any:
+    """Return what JSON says; ValueError, whose message ends a sentence, if it is none or has a name twice."""
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError) as error:
+        raise ValueError(unread(error)) from error
+
+
+def unread(error: Exception) -> str:
+    """Return, to end a sentence, why a text was not read: in own words where the parser has only a programmer's."""
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, UnicodeDecodeError):
+        return "it is no text in UTF-8"
+    if str(error).startswith("Exceeds the limit"):
+        return "it has an integer of too many digits"
+    return f"it is no JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)

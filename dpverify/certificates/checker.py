@@ -290,14 +290,15 @@ class Checker:
         yield [(keep, other), (other, keep), ((classes - 2) * other,) * 2]
 
 
-WHOLE, DECIMAL, LIST = "an integer", "a decimal in a string, inside the ends,", "increasing integers"
+WHOLE, DECIMAL = "an integer", "a decimal in a string, inside the ends,"
 FIELDS = {"bits": (WHOLE, 32, 1024), "grid": (WHOLE, 1, 16), "tail": (WHOLE, 16, 1024), "levels": (WHOLE, 1, 10**9)}
 FIELDS |= {"classes": (WHOLE, 2, 10**9), "epsilon": (DECIMAL, 0, 1000), "sigma": (DECIMAL, Fraction(1, 20), 10**9)}
-FIELDS |= {"window": (LIST, -MOST_NODES, MOST_NODES, 2, 2), "cuts": (LIST, 1, 10**18, 0, 1000)}
-FIELDS |= {"cells": (LIST, 0, 10**18, 1, 5000)} | dict.fromkeys(["instances", "users", "honest"], (WHOLE, 1, 10**18))
-FIELDS |= dict.fromkeys(["mean", "shape", "flood_shape"], (DECIMAL, 0, 10**18))
-CHANCES = ["delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"]
-FIELDS |= dict.fromkeys(CHANCES, (DECIMAL, 0, 1))
+FIELDS |= {"window": ("two increasing integers", -MOST_NODES, MOST_NODES, 2, 2)}
+FIELDS |= {"cuts": ("at most 1000 increasing integers", 1, 10**18, 0, 1000)}
+FIELDS |= {"cells": ("1 to 5000 increasing integers", 0, 10**18, 1, 5000)}
+FIELDS |= dict.fromkeys(["instances", "users", "honest"], (WHOLE, 1, 10**18))
+ODDS = ["delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"]
+FIELDS |= dict.fromkeys(["mean", "shape", "flood_shape"], (DECIMAL, 0, 10**18)) | dict.fromkeys(ODDS, (DECIMAL, 0, 1))
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 
 
@@ -312,11 +313,11 @@ def values(given, words, names):
             valid = isinstance(typed, str) and TYPED(typed) and low < Fraction(typed) < high
             found[name] = Fraction(typed) if valid else None
         else:
-            listed = typed if kind is LIST else [typed]
+            listed = [typed] if kind is WHOLE else typed
             valid = isinstance(listed, list) and least <= len(listed) <= most and {*map(type, listed)} <= {int}
             valid = valid and all(one < other for one, other in pairwise([low - 1, *listed, high + 1]))
         if not valid:
-            raise ValueError(f"{name} must be {kind} from {low} to {high}, {least} to {most} of them.")
+            raise ValueError(f"{name} must be {kind} from {low} to {high}.")
     return found
 
 
@@ -381,18 +382,17 @@ def checked(given):
 
 
 def main(path):
-    def once(pairs):
-        return dict(pairs) if len(dict(pairs)) == len(pairs) else None  # no name may occur twice
-
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
         if len(text) > MOST_BYTES:
             raise ValueError(f"It has more than {MOST_BYTES} characters.")
-        print(checked(json.loads(text, object_pairs_hook=once, parse_float=Decimal, parse_constant=Decimal)))
+        once = {"object_pairs_hook": lambda pairs: dict(pairs) if len(dict(pairs)) == len(pairs) else None}
+        print(checked(json.loads(text, **once, parse_float=Decimal, parse_constant=Decimal)))
         return 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
-        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {reason}")
+        own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
+        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 
 

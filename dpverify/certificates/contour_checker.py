@@ -390,7 +390,8 @@ def main(path):
         print(checked(dict(pairs)))
         return 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
-        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {reason}")
+        own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
+        print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 
 

@@ -270,7 +270,7 @@ class Batches:
             try:
                 found = self._head(path, file)
             except ValueError as error:
-                raise BatchError(f"path={str(path)!r} must be a batch of this manifest: {error}") from None
+                raise BatchError(f"path={str(path)!r} must be a batch of this manifest, but {error}") from None
             begin = found.head(self._hash)
             file.seek(0)
             if file.read(len(begin)) != begin:
@@ -284,7 +284,7 @@ class Batches:
         """Return what the numbers in a head say; whether it is written as it must be is for the caller to see."""
         begin = b"\x89" + head(0, VERSION) + head(2, 32) + bytes.fromhex(self._hash)
         if file.read(len(begin)) != begin:
-            raise ValueError("it begins as those do.")
+            raise ValueError("it does not begin as one.")
         place, instance = _number(file, 0), _number(file, 0)
         check_integer("query", place, low=0, high=len(self.queries) - 1)
         length = _number(file, 3)
@@ -314,5 +314,5 @@ def _number(file: BinaryIO, major: int) -> int:
     first = file.read(1)
     size = 0 if not first or first[0] & 31 < 24 else 1 << (first[0] & 31) - 24
     if not first or first[0] >> 5 != major or size > 8:
-        raise ValueError("it has numbers where those have them.")
+        raise ValueError("it has no number where one has it.")
     return int.from_bytes(file.read(size), "big") if size else first[0] & 31

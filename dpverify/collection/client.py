@@ -47,7 +47,7 @@ def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
         content: dict[str, Any] = json.loads(data)
         if (content["format"], content["version"]) == (FORMAT, VERSION):
             return content
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, RecursionError):
         pass
     raise Refused(f"manifest must be of version {VERSION}.")
 

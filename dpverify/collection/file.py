@@ -12,6 +12,7 @@ from typing import Any
 from dpverify.claims.records import protocol_of
 from dpverify.collection.design import Design, design
 from dpverify.collection.query import Query
+from dpverify.files import unread
 from dpverify.guarantee import Budget
 from dpverify.planning.schedules.beside import Beside
 from protocols.validation import check_file, meant
@@ -45,8 +46,8 @@ def read_design(path: Path) -> Design:
     check_file("path", path, "a TOML file of a design")
     try:
         asked = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ValueError(f"path={str(path)!r} must be a TOML file: {error}.") from error
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"path={str(path)!r} must be a TOML file: {unread(error)}.") from error
     _check("the file", asked, _WHOLE)
     for key in ("budgets", "queries", "beside"):
         tables = asked.setdefault(key, [])

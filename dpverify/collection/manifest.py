@@ -10,6 +10,7 @@ import dataclasses
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -21,19 +22,19 @@ from typing import Any
 from flint import arb
 
 from dpverify.claims.registry import claims_named, mechanism_claims_of
-from dpverify.collection.client import largest
+from dpverify.collection.client import Client, largest
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.query import Asked
 from dpverify.collection.recipes import Recipe, cut_draws, randomizers, recipe_of, unary_recipe
 from dpverify.collection.tables import BITS
 from dpverify.digits import counted, rounded_up
-from dpverify.files import replaced
+from dpverify.files import parsed, replaced
 from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, ThreatModel, exact_number
 from dpverify.planning.account import account
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
-from protocols.validation import check_integer
+from protocols.validation import check_file, check_integer
 
 __all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in", "recomputed"]
 
@@ -44,6 +45,8 @@ SHARE = Fraction(1, 1000)
 _MOST = 600
 """The largest epsilon whose exponential is computed."""
 _DIGITS = 9
+_DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?([eE][-+]?[0-9]{1,4})?", re.ASCII).fullmatch
+_THRESHOLD = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
 @dataclass(frozen=True)
@@ -64,10 +67,9 @@ class Manifest:
         return hashlib.sha256(self.data).hexdigest()
 
     @property
-    def content(self) -> dict[str, Any]:
-        """What it says."""
-        found: dict[str, Any] = json.loads(self.data)
-        return found
+    def content(self) -> Any:
+        """What it says, an object; ValueError if it is no JSON, or has a name twice."""
+        return parsed(self.data)
 
     @property
     def guarantees(self) -> list[dict[str, Any]]:
@@ -99,6 +101,41 @@ class Manifest:
             For a query whose messages are not what counts tell.
         """
         return [_dap_task(query) for query in self.content["queries"]]
+
+    @classmethod
+    def of(cls, content: Mapping[str, Any]) -> Manifest:
+        """Return the manifest that says this, in the one form that all are written in."""
+        return cls(json.dumps(content, separators=(",", ":")).encode("ascii") + b"\n")
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """Return the manifest of a file; ValueError, which names the file and the field, if it is none."""
+        check_file("manifest", path, "a manifest")
+        plan = cls(path.read_bytes())
+        try:
+            plan.asked()
+        except ValueError as error:
+            said = re.sub(r"(?<!['\w])(\w+)=", r"\1 ", str(error), count=1)  # a field is no option that was typed
+            raise ValueError(f"manifest={str(path)!r} must be a manifest: {said}.") from error
+        return plan
+
+    def asked(self) -> list[Asked]:
+        """Return its queries as they were asked; ValueError, which names the field, if there is a wrong one."""
+        content = self.content
+        if not isinstance(content, dict) or (content.get("format"), content.get("version")) != (FORMAT, VERSION):
+            raise ValueError(f"format must be {FORMAT!r}, and version {VERSION}")
+        for name, listed in ((name, content.get(name)) for name in ("guarantees", "queries")):
+            if not isinstance(listed, list) or not listed or not all(isinstance(each, dict) for each in listed):
+                raise ValueError(f"{name} must be a list of objects, at least one")
+        days = [_checked_days(guarantee) for guarantee in self.guarantees]
+        if days != sorted({*days}):
+            raise ValueError(f"days={days} must be in rising order")
+        found = _read([_asked(number, query) for number, query in enumerate(content["queries"], 1)])
+        try:
+            Client(self.data, self.hash)  # which takes all the settings that it draws by
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise ValueError("queries must have all settings of their kinds") from error
+        return found
 
     def write(self, path: str | Path) -> str:
         """Write it to a file that is whole, or not there, and return its hash."""
@@ -175,7 +212,7 @@ def manifest(
         guarantee |= {"certificate": dict(certificates[guarantee["days"]])} if certificates else {}
     listed = [_query(*each) for each in zip(asked, recipes, strict=True)]
     content = {"format": FORMAT, "version": VERSION, "guarantees": guarantees, "queries": listed}
-    return Manifest(json.dumps(content, separators=(",", ":")).encode("ascii") + b"\n")
+    return Manifest.of(content)
 
 
 @dataclass(frozen=True)
@@ -299,12 +336,48 @@ def _exact(value: Any) -> Any:
 
 def protocol_in(query: dict[str, Any]) -> Any:
     """Return the protocol of a query of a manifest, of which every parameter is the float that it was."""
-    kind = claims_named(query["protocol"]).protocol
-    values = {
-        name: protocol_in(value) if isinstance(value, dict) else value for name, value in query["parameters"].items()
-    }
-    floats = {field.name for field in dataclasses.fields(kind) if field.type in ("float", float)}
-    return kind(**{name: float(value) if name in floats else value for name, value in values.items()})
+    kind, given = claims_named(str(query["protocol"])).protocol, query["parameters"]
+    types = {field.name: field.type for field in dataclasses.fields(kind)}
+    if not isinstance(given, dict) or given.keys() != types.keys():
+        raise ValueError(f"parameters must be an object with {', '.join(types)}")
+    values = {name: protocol_in(value) if isinstance(value, dict) else value for name, value in given.items()}
+    for name in [name for name, type in types.items() if type in ("float", float)]:
+        values[name] = float(values[name] if isinstance(values[name], int) else _decimal(name, values[name]))
+    return kind(**values)
+
+
+def _decimal(name: str, value: Any) -> str:
+    """Return a value that must be a decimal in a string: another JSON reader rounds numbers, or has none for NaN."""
+    if not isinstance(value, str) or not _DECIMAL(value):
+        raise ValueError(f"{name} must be a finite decimal in a string")
+    return value
+
+
+def _checked_days(given: dict[str, Any]) -> int:
+    """Return the days of a guarantee of a manifest; ValueError if it has a wrong field."""
+    days, proof = given.get("days"), given.get("certificate", {"file": "", "sha256": ""})
+    if type(days) is not int or days < 1:
+        raise ValueError(f"days={days!r} must be an integer in [1, inf)")
+    for name, held in (("epsilon", given), ("delta", given), ("probability", given.get("charged"))):
+        _decimal(name, held.get(name) if isinstance(held, dict) else None)
+    ThreatModel(str(given.get("threat_model")))
+    if not isinstance(proof, dict) or {type(proof.get(name)) for name in ("file", "sha256")} != {str}:
+        raise ValueError("certificate must be an object with file and sha256")
+    return days
+
+
+def _asked(number: int, query: dict[str, Any]) -> Asked:
+    """Return a query of a manifest as it was asked; ValueError if it has a wrong field."""
+    try:
+        found, tables = asked_in(query), query["tables"]
+        listed = tables.values() if isinstance(tables, dict) else [None]
+        if not all(isinstance(each, list) and all(map(_THRESHOLD, map(str, each))) for each in listed):
+            raise ValueError("tables must be lists of thresholds of 32 hexadecimal digits")
+    except KeyError as error:
+        raise ValueError(f"query {number} must have {error}") from error
+    except (AttributeError, TypeError, ValueError) as error:
+        raise ValueError(f"query {number}: {str(error).rstrip('.')}") from error
+    return found
 
 
 def asked_in(query: dict[str, Any]) -> Asked:
@@ -319,15 +392,9 @@ def asked_in(query: dict[str, Any]) -> Asked:
 def recomputed(plan: Manifest) -> Manifest:
     """Return the manifest that is made anew from what another one asks for.
 
-    ValueError if that is no manifest.
+    TypeError or ValueError if that is no manifest.
     """
-    try:
-        content = plan.content
-        if (content["format"], content["version"]) != (FORMAT, VERSION):
-            raise ValueError(f"it is none of version {VERSION}")
-        said = {guarantee["days"]: guarantee for guarantee in content["guarantees"]}
-        deltas = {days: guarantee["delta"] for days, guarantee in said.items()}
-        certificates = {days: each["certificate"] for days, each in said.items() if "certificate" in each}
-        return manifest([asked_in(query) for query in content["queries"]], delta=deltas, certificates=certificates)
-    except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-        raise ValueError(f"plan must be a manifest: {error}") from error
+    asked, said = plan.asked(), {guarantee["days"]: guarantee for guarantee in plan.guarantees}
+    deltas = {days: guarantee["delta"] for days, guarantee in said.items()}
+    certificates = {days: each["certificate"] for days, each in said.items() if "certificate" in each}
+    return manifest(asked, delta=deltas, certificates=certificates)

@@ -255,6 +255,24 @@ def test_what_is_no_certificate_is_told_in_a_sentence(change: Any, tmp_path: Pat
     assert capsys.readouterr().out.startswith("Not a certificate: ")
 
 
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"[" * 100_000, "It is nested too deeply."),
+        (b"\xef\xbb\xbf{}", "It has bytes that are not ASCII."),
+        (
+            json.dumps(given("poisson", 1, 0.7, 0.9, []) | {"grid": 17}).encode(),
+            "grid must be an integer from 1 to 16.",
+        ),
+    ],
+)
+def test_no_python_is_told(data: bytes, said: str, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_bytes(data)
+    assert checker.main(file) == 2
+    assert capsys.readouterr().out == f"Not a certificate: {said}\n"
+
+
 @pytest.mark.parametrize("field", ["honest", "users", "mean", "cuts", "instances"])
 def test_an_entry_has_its_own_fields_and_no_others(field: str) -> None:
     for change in ("missing", "another"):

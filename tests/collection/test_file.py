@@ -77,6 +77,7 @@ def test_a_file_may_have_steps_beside_the_queries(tmp_path: Path) -> None:
         ('name = "rating"', "name = 7", "name"),
         ("weight = 2", 'weight = "x"', "weight"),
         ("honest = 0.9", "honest = nan", "honest"),
+        ("honest = 0.9", "honest = " + "[" * 20_000, "must be a TOML file: it is nested too deeply"),
     ],
 )
 def test_what_is_wrong_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:

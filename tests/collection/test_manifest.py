@@ -217,3 +217,40 @@ def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -
     (fields,) = Collector(plan.data, plan.hash).fields(name, [upload])
     assert fields.size == vdaf["length"]
     assert fields.max() == vdaf["max_measurement"]
+
+
+ONE = manifest([("bits", RandomizedResponse(1_000, 0.1), 2, 900)], delta="1e-6").data
+NO_DECIMAL = "must be a finite decimal in a string"
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "said"),
+    [
+        *(("epsilon", value, f"epsilon {NO_DECIMAL}") for value in ("NaN", '"nan"', "1e400", "2.5", '"inf"', '"1_0"')),
+        ("delta", "null", f"delta {NO_DECIMAL}"),
+        ("probability", "0", f"probability {NO_DECIMAL}"),
+        ("days", "true", r"days True must be an integer in \[1"),
+        ("threat_model", "[]", "is not a valid ThreatModel"),
+        ("version", '1,"version":1', "'version' is there twice"),
+        ("version", "[" * 100_000, "it is nested too deeply"),
+        ("version", "2", "version 1"),
+        ("guarantees", "[1]", "guarantees must be a list of objects, at least one"),
+        ("queries", "null", "queries must be a list of objects, at least one"),
+        ("users", '"1000"', r"query 1: users '1000' must be an integer in \[1"),
+        ("instances", '"2"', "query 1: instances '2' must be"),
+        ("parameters", "[]", "query 1: parameters must be an object with users, flip_probability"),
+        ("flip_probability", '"x"', f"query 1: flip_probability {NO_DECIMAL}"),
+        ("protocol", "7", "query 1: name '7' must be one of"),
+        ("tables", '{"shift":["zz"]}', "query 1: tables must be lists of thresholds of 32 hexadecimal digits"),
+        ("choices", "null", "queries must have all settings of their kinds"),
+    ],
+)
+def test_a_file_that_is_no_manifest_is_refused_by_its_field(field: str, value: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "plan.json"
+    file.write_bytes(ONE)
+    assert Manifest.read(file).data == ONE
+    start = ONE.index(f'"{field}":'.encode()) + len(field) + 3
+    end = json.JSONDecoder().raw_decode(ONE.decode(), start)[1]
+    file.write_bytes(ONE[:start] + value.encode() + ONE[end:])
+    with pytest.raises(ValueError, match=f"^manifest='.*' must be a manifest: .*{said}"):
+        Manifest.read(file)

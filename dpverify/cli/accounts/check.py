@@ -10,11 +10,13 @@ from typing import Annotated
 
 import typer
 
+from protocols.validation import check_file
+
 __all__ = ["register"]
 
 _CHECKERS = ("checker", "contour_checker")
-_MANIFEST = b'{"format":"dpverify manifest",'
-"""What manifests begin with."""
+_MANIFEST = b'"dpverify manifest"'
+"""What manifests have, and certificates have nowhere."""
 
 
 def check(
@@ -33,17 +35,18 @@ def check(
     makes of its queries, and no guarantee is better; it tells what is promised.
     """
     # Without what makes certificates, which takes longer to import than many take to check.
+    check_file("certificate", certificate, "a certificate or a manifest")
     checker, contour_checker = (importlib.import_module(f"dpverify.certificates.{name}") for name in _CHECKERS)
     along_a_contour = contour_checker.FORMAT.encode()
     try:
         with certificate.open("rb") as file:
-            if file.read(len(_MANIFEST)) == _MANIFEST:
-                raise typer.Exit(_manifest(certificate))
-            file.seek(0)
-            if not (content := file.read(checker.MOST_BYTES + 1)).strip():
-                typer.echo(f"Not a certificate: {certificate} is empty.")
-                raise typer.Exit(2)
-            chosen = contour_checker if along_a_contour in content else checker
+            content = file.read(checker.MOST_BYTES + 1)
+        if not content.strip():
+            typer.echo(f"Not a certificate: {certificate} is empty.")
+            raise typer.Exit(2)
+        if _MANIFEST in content:
+            raise typer.Exit(_manifest(certificate))
+        chosen = contour_checker if along_a_contour in content else checker
     except OSError:
         chosen = checker
     raise typer.Exit(chosen.main(certificate))
@@ -57,8 +60,8 @@ def _manifest(path: Path) -> int:
     plan = Manifest(path.read_bytes())
     try:
         made = recomputed(plan)
-    except ValueError as reason:
-        typer.echo(f"Not a manifest: {reason}")
+    except (TypeError, ValueError) as reason:
+        typer.echo(f"Not a manifest: {str(reason).rstrip('.')}.")
         return 2
     for said, found in zip(plan.guarantees, made.guarantees, strict=True):
         if Decimal(found["epsilon"]) > Decimal(said["epsilon"]):
@@ -70,8 +73,12 @@ def _manifest(path: Path) -> int:
             typer.echo(f"Refused: {beside} is another certificate than that of the manifest.")
             return 1
     same = [{**found, "epsilon": said["epsilon"]} for said, found in zip(plan.guarantees, made.guarantees, strict=True)]
-    if made.content | {"guarantees": same} != plan.content:
+    written = Manifest.of(made.content | {"guarantees": same})
+    if written.content != plan.content:
         typer.echo("Refused: this version makes other tables or settings of these queries.")
+        return 1
+    if written != plan:
+        typer.echo(f"Refused: it was formatted anew, so that its SHA-256 is {plan.hash}, and not {written.hash}.")
         return 1
     typer.echo("Accepted: if all that one user sends is replaced,")
     for said in plan.guarantees:

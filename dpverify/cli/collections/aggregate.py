@@ -71,11 +71,11 @@ def aggregate(
     named = dict(each.rpartition("=")[::2] for each in at or [])
     if not all(named):
         raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
-    for path in (manifest, *texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
+    for path in (*texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
         check_file("path", path, "a file of a collection")
     if sums is not None:
         written.check_path(sums, "--sums", (".json",), read=[manifest, *texts, *files])
-    plan = Manifest(manifest.read_bytes())
+    plan = Manifest.read(manifest)
     found = Reader(plan.data, plan.hash).files(files, users)
     if sums is not None:
         written.write_text(found.to_json(), sums)

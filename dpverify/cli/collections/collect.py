@@ -28,11 +28,10 @@ def register(app: typer.Typer) -> None:
 
 
 def _opened(manifest: Path, hash: str, folder: Path) -> Store:
+    from dpverify.collection.manifest import Manifest
     from dpverify.collection.store import Store
-    from protocols.validation import check_file
 
-    check_file("manifest", manifest, "a manifest")
-    return Store(folder, manifest.read_bytes(), hash)
+    return Store(folder, Manifest.read(manifest).data, hash)
 
 
 def collect(

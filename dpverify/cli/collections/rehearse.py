@@ -36,15 +36,14 @@ def rehearse(
 
     from dpverify.collection.manifest import Manifest
     from dpverify.collection.rehearsal import rehearse as rehearsed
-    from protocols.validation import check_file
 
-    check_file("manifest", manifest, "a manifest")
+    plan = Manifest.read(manifest)
     number_of = None if users is None else Fraction(users)
     if number_of is not None and number_of.denominator != 1:
         raise ValueError(f"--users={users} must be an integer.")
     with console(stderr=True).status("rehearsing ...") as status:
         found = rehearsed(
-            Manifest(manifest.read_bytes()),
+            plan,
             folder,
             users=None if number_of is None else int(number_of),
             offline=offline,

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.batches import Batch, Batches, instances, message_fields
+from dpverify.files import parsed
 from dpverify.optional import needing
 
 __all__ = ["Reader", "Sums"]
@@ -143,7 +144,7 @@ class Reader:
         if len({path.resolve() for path in found}) < len(found):
             raise ValueError("paths must name each file once.")
         parts: Iterator[Sums] = (
-            self.json(path.read_text(encoding="ascii")) if path.suffix == ".json" else self.batch(path)
+            self.json(path.read_bytes(), f"path={str(path)!r}") if path.suffix == ".json" else self.batch(path)
             for path in found
             if path not in tables
         )
@@ -169,7 +170,9 @@ class Reader:
                 asked = f"SELECT {_ROWS}, count(*) AS n FROM read_parquet(?) GROUP BY ALL"
                 found = database.execute(asked, [listed]).fetchnumpy()
         except duckdb.Error as error:
-            raise ValueError(f"paths={listed} must be Parquet files with the columns {_ROWS}: {error}") from error
+            raise ValueError(
+                f"paths={listed} must be Parquet files with the columns {_ROWS}: {str(error).splitlines()[0]}"
+            ) from error
         if any(map(np.ma.is_masked, found.values())):
             raise ValueError(f"paths={listed} must have a query, an instance and a symbol in each row.")
         return self.rows(found["query"], found["instance"], found["symbol"], found["n"], users=users)
@@ -223,10 +226,17 @@ class Reader:
             there[name] = each
         return Sums(self._hash, there, counts)
 
-    def json(self, text: str) -> Sums:
-        """Return sums that were written as JSON; ValueError if they are none of this manifest."""
+    def json(self, text: str | bytes, named: str = "text") -> Sums:
+        """Return sums that were written as JSON; ValueError, which says how they are named, if they are none of this.
+
+        Those are of the same manifest.
+        """
+        said = f"{named} must be sums of this manifest, as `to_json` writes them"
         try:
-            content = json.loads(text)
+            content = parsed(text)
+        except ValueError as error:
+            raise ValueError(f"{said}: {error}.") from error
+        try:
             if (content["format"], content["version"], content["manifest"]) != (FORMAT, VERSION, self._hash):
                 raise ValueError
             users, counts = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.int64]]()
@@ -240,13 +250,16 @@ class Reader:
                 if min(counts[name].min(), users[name].min()) < 0:
                     raise ValueError
             files = frozenset((str(batch), str(name), int(place)) for batch, name, place in content["files"])
-        except (KeyError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            raise ValueError("text must be sums of this manifest, as `to_json` writes them.") from error
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{said}.") from error
         return Sums(self._hash, users, counts, files)
 
 
 def _within(folder: Path) -> list[Path]:
-    return sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    found = sorted(path for path in folder.rglob("*") if path.is_file() and not path.name.startswith("."))
+    if not found:
+        raise ValueError(f"The folder {str(folder)!r} has no batches.")
+    return found
 
 
 def _cells(query: Mapping[str, Any]) -> int:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import csv
-import json
-from collections import Counter
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from dpverify.claims.records import protocol_of
+from dpverify.files import once, parsed, unread
 from dpverify.planning.schedules.schedule import Day
 from protocols.validation import check_file, check_integer
 
@@ -39,9 +37,9 @@ def read_days(path: Path) -> list[Day]:
     check_file("path", path, "a .json or .csv file of days")
     try:
         text = path.read_text(encoding="utf-8-sig")
-        lines = json.loads(text, object_pairs_hook=_object) if path.suffix.lower() == ".json" else _table(text)
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {error}.") from error
+        lines = parsed(text) if path.suffix.lower() == ".json" else _table(text)
+    except ValueError as error:
+        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {unread(error)}.") from error
     if not isinstance(lines, list) or not lines or not all(isinstance(line, dict) for line in lines):
         raise ValueError(f"path={str(path)!r} must hold a list of days, at least one, each with a protocol.")
     days, named = [], set()
@@ -74,21 +72,12 @@ def _meant(word: str) -> str:
 def _table(text: str) -> list[dict[str, Any]]:
     """Return the rows of a table; what is empty is not given, as protocols have different parameters."""
     rows = csv.DictReader(text.splitlines(), skipinitialspace=True, strict=True)
-    _object([(name.strip(), None) for name in rows.fieldnames or ()])
+    once([(name.strip(), None) for name in rows.fieldnames or ()])
     found = []
     for number, row in enumerate(rows, 1):
         if None in row or None in row.values():
             raise ValueError(f"row {number} has not as many entries as the header")
         found.append({name.strip(): value.strip() for name, value in row.items() if value.strip()})
-    return found
-
-
-def _object(entries: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return entries by name, each of which is there once: of two that differ nobody knows which was meant."""
-    found = dict(entries)
-    if len(found) < len(entries):
-        twice = next(name for name, number in Counter(name for name, _ in entries).items() if number > 1)
-        raise ValueError(f"{twice!r} is there twice")
     return found
 
 

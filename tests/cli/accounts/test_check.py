@@ -25,7 +25,7 @@ def test_an_account_writes_a_certificate_that_the_command_checks(tmp_path: Path,
     assert capsys.readouterr().out.startswith("Refused: ")
     assert main(["check", str(tmp_path / "none.json")]) == 2
     file.write_text(" \n")
-    capsys.readouterr()
+    assert f"'{tmp_path / 'none.json'}' must be a certificate or a manifest, but there is no" in capsys.readouterr().err
     assert main(["check", str(file)]) == 2
     assert capsys.readouterr().out == f"Not a certificate: {file} is empty.\n"
     assert main([*words, "--epsilon", "1", "--certificate", str(file)]) == 2
@@ -86,9 +86,11 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
     epsilon = plan.guarantee["epsilon"].encode()
     for old, new, status, said in (
         (epsilon, b"0.1", 1, "on 1 days epsilon is"),
-        (b'"shift":["', b'"shift":["f', 1, "other tables"),
+        (b'"shift":["c', b'"shift":["b', 1, "other tables"),
         (b'"instances":3', b'"instances":4', 1, "epsilon is"),
         (b'"charged":{"probability":"', b'"charged":{"probability":"0', 1, "other tables"),
+        (b'":', b'" : ', 1, "so that its SHA-256 is "),
+        (b'"version":1', b'"version":true', 1, f"and not {plan.hash}."),
         (b'"protocol":"rr"', b'"protocol":"none"', 2, "Not a manifest"),
         (b'"version":1', b'"version":2', 2, "Not a manifest"),
     ):

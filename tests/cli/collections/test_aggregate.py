@@ -1,6 +1,7 @@
 """The command `aggregate`: batches in, estimates out, after they were paid for; an alarm has status 1."""
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -47,6 +48,26 @@ def test_an_alarm_has_a_status_of_its_own(collection: Path, capsys: pytest.Captu
     assert "ALARM, a: 1 of 2 counts, such as 80," in capsys.readouterr().out
     for words in (["Monday/0-0"], ["Monday", "Monday"], ["plan.json"], ["nothing"], ["Monday", "--ledger", "none"]):
         assert main(["aggregate", "plan.json", *words]) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("empty", None, "The folder 'empty' has no batches."),
+        ("a.json", b"[1]", "path='a.json' must be sums of this manifest, as `to_json` writes them."),
+        ("a.json", b"[" * 100_000, "path='a.json' must be sums .*: it is nested too deeply."),
+        ("a.batch", b"query", "path='a.batch' must be a batch of this manifest, but it does not begin as one."),
+        ("a.parquet", b"query", "must be Parquet files with the columns query, instance, symbol: [^\n]*"),
+    ],
+)
+def test_what_is_no_batch_is_told_by_its_name(
+    name: str, data: bytes | None, said: str, collection: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path(name).mkdir() if data is None else Path(name).write_bytes(data)
+    assert main(["aggregate", "plan.json", name]) == 2
+    assert re.search(f"{said}\n$", capsys.readouterr().err)
+    assert main(["aggregate", name, "Monday"]) == 2
+    assert "must be a manifest" in capsys.readouterr().err
 
 
 def test_a_density_is_estimated_at_the_points_of_a_file(

@@ -20,4 +20,4 @@ def test_a_day_is_written_and_told(tmp_path: Path, capsys: pytest.CaptureFixture
         assert "must" in capsys.readouterr().err
     (tmp_path / "plan.json").write_text("{}")
     assert cli.main(words) == 2
-    assert capsys.readouterr().err == "manifest must be of version 1.\n"
+    assert capsys.readouterr().err.endswith(" must be a manifest: format must be 'dpverify manifest', and version 1.\n")

@@ -65,6 +65,9 @@ def test_bad_objects_are_refused(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"path='.*' must "):
             read_days(path)
+    path.write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"of days: it is nested too deeply\.$"):
+        read_days(path)
     with pytest.raises(ValueError, match="there is no such file"):
         read_days(tmp_path / "none.csv")
     with pytest.raises(ValueError, match="but it is a folder"):
