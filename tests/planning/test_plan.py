@@ -130,6 +130,8 @@ def test_account_wants_exactly_one_point_and_a_known_protocol() -> None:
         account(ExactSum(10), delta=1e-6)
     with pytest.raises(TypeError, match=r"such as RandomizedResponse\(\.\.\.\), and is only its name"):
         account("rr", delta=1e-6)
+    with pytest.raises(TypeError, match=r"must be the \.protocol of this PlanRow"):
+        account(plan("rr", (1, 1e-6), users=100), delta=1e-6)
 
 
 @pytest.mark.parametrize(
