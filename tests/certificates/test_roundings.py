@@ -378,21 +378,18 @@ def test_every_bound_of_the_checker_holds_against_exact_numbers() -> None:
     assert len(found) > 80
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("line", "mutated"), MUTANTS, ids=[line[:40] for line, _ in MUTANTS])
 def test_every_charge_is_needed(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
     assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("line", "mutated"), STRUCTURE, ids=[mutated[:40] for _, mutated in STRUCTURE])
 def test_every_part_is_needed(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
     assert not all(holds for _, holds in checks(module_of(SOURCE.replace(line, mutated))))
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(("line", "mutated"), WRONG, ids=[mutated[:40] for _, mutated in WRONG])
 def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
