@@ -71,7 +71,7 @@ def aggregate(
     named = dict(each.rpartition("=")[::2] for each in at or [])
     if not all(named):
         raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
-    for path in (*texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
+    for path in (manifest, *texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
         check_file("path", path, "a file of a collection")
     if sums is not None:
         written.check_path(sums, "--sums", (".json",), read=[manifest, *texts, *files])
