@@ -149,7 +149,7 @@ def rehearse(
     workers : int
         Processes.
     progress : callable, optional
-        Called with the number of files that are there, and of all.
+        Called with how many steps are done, files written and then days read, and with the number of all.
 
     Returns
     -------
@@ -210,8 +210,12 @@ def rehearse(
         for done, written in enumerate(mapped(write, tasks), 1):
             size += written
             if progress is not None:
-                progress(done, len(tasks))
-    found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence, points=at) for name in names)
+                progress(done, len(tasks) + days)
+    found: tuple[Aggregate, ...] = ()
+    for name in names:
+        found += (aggregate(plan, reader.files([folder / name]), confidence=confidence, points=at),)
+        if progress is not None:
+            progress(len(tasks) + len(found), len(tasks) + days)
     rows = tuple(_compared(*each, found, points) for each in zip(queries, truths, strict=True))
     return Rehearsal(users, silent, cheating, days, size, rows, found)
 
