@@ -118,6 +118,7 @@ def test_every_module_has_a_layer() -> None:
     assert [layer for layer in LAYERS if not any(room(module) == layer for module in ALL_MODULES)] == []
 
 
+@pytest.mark.long
 def test_every_import_goes_down() -> None:
     assert upward(edges()) == []
 

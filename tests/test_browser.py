@@ -43,6 +43,7 @@ def test_scripts_can_be_switched_off(browser: Browser, tmp_path: Path) -> None:
         assert found.page.text_content("#p") == "good"
 
 
+@pytest.mark.long
 def test_a_named_browser_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv(VARIABLE, "/named")
     assert chromium() == "/named"

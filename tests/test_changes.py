@@ -58,6 +58,7 @@ def divergence(first: Law, second: Law, ratio: Fraction) -> Fraction:
 RATIOS = [Fraction(1, 9), Fraction(1, 2), Fraction(1), Fraction(5, 4), Fraction(3), Fraction(20)]
 
 
+@pytest.mark.long
 def test_one_that_leaves_and_one_that_enters_cost_an_average_of_full_changes() -> None:
     rng = random.Random(8)
     tight = 0

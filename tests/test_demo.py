@@ -61,6 +61,7 @@ def test_one_unproved_class_makes_the_whole_unproved() -> None:
     assert demo._whole([row, unproved]).side is Side.ESTIMATE
 
 
+@pytest.mark.long
 def test_the_same_seed_gives_the_same_numbers(small_demo: demo.DemoResult, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(demo, "plan", cached_plan)
     monkeypatch.setattr(demo, "_COUNT_STEP", 100)

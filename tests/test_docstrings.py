@@ -142,6 +142,7 @@ def test_what_is_missing_is_found() -> None:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PUBLIC)
 def test_the_docstring_is_complete(name: str) -> None:
     assert list(gaps(name, PUBLIC[name])) == []

@@ -132,6 +132,7 @@ def test_steep_noise_has_a_finite_bound_at_a_tiny_delta() -> None:
     assert 500.0 < found.lower <= found.upper < 800.0
 
 
+@pytest.mark.long
 def test_a_crowd_beyond_the_floats_leaves_out_what_counts_it() -> None:
     found = account(VectorSum(10**18, 10, 10, 0.3), delta="1e-6")
     assert found.epsilon.upper < 8.0

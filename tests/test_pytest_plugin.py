@@ -104,6 +104,7 @@ def test_fewer_trials_skip_what_they_cannot_decide_and_still_find_faults(pyteste
     assert outcomes(done.stdout.str()) == {"test_an_undecided_one": "SKIPPED"}
 
 
+@pytest.mark.long
 def test_a_mark_without_an_audit_is_refused_and_another_projects_is_not(pytester: pytest.Pytester) -> None:
     pytester.makepyfile(
         test_ours="import pytest\n@pytest.mark.private(epsilon=1)\ndef test_green_for_nothing(tmp_path): pass",

@@ -198,6 +198,7 @@ def test_without_pandas_a_sentence_says_what_to_install(monkeypatch: pytest.Monk
         account(CentralGaussian(9, 7.0), delta=1e-3).to_dataframe()
 
 
+@pytest.mark.long
 def test_nothing_is_imported_before_it_is_shown() -> None:
     code = """
 import sys

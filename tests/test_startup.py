@@ -45,6 +45,7 @@ def test_importing_the_package_imports_nothing_else() -> None:
     assert not imported("import dpverify") & EVERYTHING
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("words", [["--help"], ["account", "--help"], ["plan", "--help"], ["--version"]], ids=" ".join)
 def test_help_needs_no_package_but_its_own(words: list[str]) -> None:
     assert not after(*words) & (EVERYTHING - {"pydantic"})  # of typer, which reads the words with it
@@ -118,6 +119,7 @@ def test_each_command_is_known_by_the_module_that_has_it() -> None:
         assert found == {command for command, own in cli._COMMANDS.items() if own == module}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", ["3nb", "central-gaussian"])
 def test_a_plan_needs_no_scipy(bitsum: str) -> None:
     assert not after(*PLAN, "--bitsum", bitsum) & (SLOW | TRANSFORMS | {"scipy"})
@@ -132,6 +134,7 @@ def test_amplification_needs_no_scipy() -> None:
     assert not modules & {"dpverify.privacy_loss.composing.family", "dpverify.privacy_loss.windows.transform"}
 
 
+@pytest.mark.long
 def test_all_names_at_once_need_what_the_engine_needs() -> None:
     # `from dpverify import *`, at a prompt: none of scipy's parts, and nothing that an installation may lack.
     modules = imported("from dpverify import *\nassert PrivacyLedger and plan")

@@ -140,6 +140,7 @@ def test_no_permission_lets_a_violation_pass() -> None:
         assert_consistent(report, allow_undecided=True)
 
 
+@pytest.mark.long
 def test_mechanisms_of_libraries_are_called_with_the_value_alone() -> None:
     rng = np.random.default_rng(5)
     library = types.SimpleNamespace(randomise=lambda value: sum(value) + rng.laplace(scale=0.5))

@@ -23,6 +23,7 @@ def _widest(kind: str | None, number: int) -> list[tuple[float, Setting, float]]
     return sorted(some, key=lambda row: row[0])[-number:]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("width", "setting"),
     [row[:2] for kind in ("rr", "nb", "poisson", "3nb", "days", "joint") for row in _widest(kind, 2)],

@@ -305,4 +305,6 @@ def _twin(protocol: object, groups: Sequence[Group]) -> Any:
         if name == protocol:
             made = _GROUPS[group][name].protocol.__name__
             raise TypeError(f"protocol={protocol!r} must be an object, such as {made}(...), and is only its name.")
+    if hasattr(protocol, "protocol"):  # as a row of a plan has
+        raise TypeError(f"protocol must be the .protocol of this {type(protocol).__name__}, not the whole of it.")
     raise TypeError(f"protocol={protocol!r} has no claims; known are {known}.")

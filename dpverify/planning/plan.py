@@ -140,7 +140,8 @@ def plan(
     Parameters
     ----------
     bitsum : str
-        The protocol's short name, a key of `dpverify.claims.bitsum.BITSUM_CLAIMS`.
+        The protocol's short name, such as "rr", "3nb", "nb", "poisson" or "pure": a key of
+        `dpverify.claims.bitsum.BITSUM_CLAIMS`.
     budget : Budget or (epsilon, delta)
         The budget of the whole, replace-one adjacency. At delta = 0 maximal losses add up: "basic" is then exact.
     users : int

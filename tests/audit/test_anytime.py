@@ -75,6 +75,7 @@ def test_a_false_privacy_claim_is_refuted() -> None:
     assert report.trials < 20_000
 
 
+@pytest.mark.long
 def test_the_level_holds_over_many_audits() -> None:
     # Looks after every 25 draws at level 0.2, with a claim that is exactly true: the edge of the hypothesis.
     claim, audits = Budget(math.log(3.0), 0.0), 40

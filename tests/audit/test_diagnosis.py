@@ -19,6 +19,7 @@ CASES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("stated", "running", "name"), CASES, ids=lambda case: type(case).__name__)
 def test_the_parameter_that_runs_is_found(stated: BitsumProtocol, running: BitsumProtocol, name: str) -> None:
     implementation = Implementation.of(running, aggregated=True)
@@ -45,6 +46,7 @@ def test_outputs_of_the_stated_spread_are_not_explained() -> None:
     assert "standard deviation 0 (" in quiet[0]
 
 
+@pytest.mark.long
 def test_a_diagnosis_lists_no_law(monkeypatch: pytest.MonkeyPatch) -> None:
     protocol = ThreeNB(1000, 0.7, 6.0, 0.97, 2.0)
     subject = bitsum_subject(protocol, implementation=Implementation.of(protocol, aggregated=True))

@@ -107,6 +107,7 @@ def watched(sent: Any = None, arrived: Any = None, **options: Any) -> Messages:
     return Messages(sent or own, arrived or shuffled, users, np.zeros(40), 1, coin, fewest=1, most=1, **options)
 
 
+@pytest.mark.long
 def test_what_users_and_shuffler_do_is_watched() -> None:
     checks = {
         "message count, per user": {"sent": lambda bits, rng: (np.zeros(41, dtype=int), np.arange(41) % 40)},

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from dpverify.audit.limits import Look, scope
 from dpverify.audit.protocol import audit_protocol
@@ -15,6 +16,7 @@ from protocols.bitsum import RandomizedResponse
 RR = RandomizedResponse(10, 0.3)
 
 
+@pytest.mark.long
 def test_every_test_of_an_audit_is_a_look_with_its_fault() -> None:
     report = audit_protocol(RR, ("2", "1e-3"), trials=400)
     looks = {look.aspect: look for look in report.limits.tested}

@@ -39,6 +39,7 @@ def test_too_little_noise_is_found_in_one_run() -> None:
     assert "secret bits are read off the output" in report.diagnosis[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("delta", "seeds"), [("0", 60), ("1e-6", 6)])
 def test_what_attains_the_claim_passes(delta: str, seeds: int) -> None:
     level = 0.1
@@ -185,6 +186,7 @@ def test_a_positive_control_shows_that_there_was_power() -> None:
     assert "does not refute the claim either" in weak.statement
 
 
+@pytest.mark.long
 def test_as_many_guesses_are_taken_as_have_power_and_these_are_the_surest() -> None:
     # Of all guesses 73 % are right, fewer than (1, 0) allows; of the surest seventh more than 90 %.
     def scores(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
@@ -240,6 +242,7 @@ def test_a_gaussian_claim_is_refuted_where_one_point_of_it_is_not() -> None:
     assert point.verdict is not Verdict.VIOLATES
 
 
+@pytest.mark.long
 def test_gaussian_noise_keeps_its_gaussian_claim() -> None:
     level, seeds = 0.2, 30
     alarms = 0

@@ -23,6 +23,7 @@ def clear(inputs: np.ndarray, rng: np.random.Generator) -> Any:
     return inputs[0] if inputs.size == 1 else float(inputs.sum())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", [RandomizedResponse(20, 0.25), LabelRandomizedResponse(3, 1.0)], ids=repr)
 def test_every_kind_finds_its_audit(protocol: Any) -> None:
     assert audit_protocol(protocol, implementation=clear, trials=200).verdict.value == "violates"

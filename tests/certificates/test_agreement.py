@@ -10,6 +10,7 @@ SLOW = ["nb", "nb-sum", "poisson-sum", "3nb", "pure", "histogram", "selection"]
 SAMPLES = [(12, 7, [*PROTOCOLS.keys() - SLOW]), (2, 8, ["nb", "3nb"]), (2, 10, ["nb-sum", "poisson-sum"])]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("number", "seed", "names"), SAMPLES)
 def test_no_certificate_is_below_the_lower_end(
     number: int, seed: int, names: list[str], monkeypatch: pytest.MonkeyPatch

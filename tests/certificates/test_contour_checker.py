@@ -25,6 +25,7 @@ def test_every_charge_is_there(check: Any) -> None:
     check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("good", [POISSON, RESPONSE], ids=["poisson", "rr"])
 def test_a_claim_is_accepted_from_what_is_shown_on(good: dict[str, Any]) -> None:
     less_noise = {"flip_probability": "0.15"} if "cells" in good else {"users": 9}

@@ -50,6 +50,7 @@ def two_counts(p, shape, flood_p, one, stop=60):
     return law
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("q", "tolerance"), [("0", 1e-9), ("0.25", 1e-9), ("0.9", 1e-9)])
 @BOTH
 def test_pure(q, tolerance, direction):

@@ -112,6 +112,7 @@ def fractions_of(bits):
     return law
 
 
+@pytest.mark.long
 @BOTH
 @EPSILONS
 @pytest.mark.parametrize(("r", "p"), [("0.5", "0.4"), ("1", "0.6"), ("2.5", "0.5"), ("9", "0.3")])
@@ -148,6 +149,7 @@ def test_three_nb_against_the_two_dimensional_sum(epsilon, direction):
     assert abs(enclosed - truth) <= arb(mpmath.nstr(missing * mpmath.exp(max(mpf(epsilon), 0)), 10))
 
 
+@pytest.mark.long
 @BOTH
 @EPSILONS
 @pytest.mark.parametrize("shape", ["0.5", "2.5"])

@@ -95,6 +95,7 @@ def class_delta(users: int, epsilon: float) -> float:
     return max(float(np.maximum(p - math.exp(epsilon) * q, 0.0).sum()) for p, q in laws)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("users", [1, 2, 3])
 @pytest.mark.parametrize("change", list(Change))
 @pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
@@ -159,6 +160,7 @@ def label_alone(classes: int, label_epsilon: float, delta: float) -> float:
     return math.log(math.exp(label_epsilon) - delta * (math.exp(label_epsilon) + classes - 1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
 def test_account_is_the_corollary_for_the_worst_class_that_could_be(threat_model: ThreatModel) -> None:
     # Below 20 users all bits are coins; else sizes from 20 and from 40 on have their parameters.
@@ -192,6 +194,7 @@ def test_account_is_the_corollary_for_the_worst_class_that_could_be(threat_model
     assert account(model, delta=0, **at).epsilon.upper == pytest.approx(2.0 + 4.0 * math.log(0.8 / 0.2))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("threat_model", [ThreatModel.COMMUNICATION, ThreatModel.MODEL])
 def test_account_holds_for_all_small_datasets(threat_model: ThreatModel) -> None:
     """All three were reported to be of one class; a class of one would have had the same parameters, and less noise."""

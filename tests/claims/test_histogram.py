@@ -116,6 +116,7 @@ def test_formulas_refuse_what_they_do_not_cover() -> None:
         CLAIMS.failure_probability(Histogram(Poisson(5, 1.0, estimate=Estimate.UNDER), 2), -1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mean", [0.0, 1e-3, 2.5, 40.0])
 @pytest.mark.parametrize("buckets", [2, 3])
 def test_errors_under_poisson_noise_are_those_of_the_worst_dataset(mean: float, buckets: int) -> None:

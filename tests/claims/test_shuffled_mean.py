@@ -22,6 +22,7 @@ SHUFFLED_MEAN = stated("wang_lecture9/shuffled_mean", "shuffled_mean")
 CLAIMS = ShuffledMeanClaims()
 
 
+@pytest.mark.long
 def test_its_privacy_is_that_of_the_bitsum() -> None:
     mean, bitsum = ShuffledMean(500, 0.2), RandomizedResponse(500, 0.1)
     for kwargs in ({"delta": "1e-6"}, {"epsilon": "0.3"}, {"delta": 0}, {"delta": "1e-6", "honest": 200}):
@@ -84,6 +85,7 @@ def test_the_parameter_is_not_always_a_probability() -> None:
         CLAIMS.published(1000, 0.1, 1e-6)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("epsilon", "delta", "n", "p"),
     [

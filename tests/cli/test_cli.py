@@ -8,6 +8,7 @@ from dpverify import cli
 from tests.cli.words import RR, THREE_NB, Run
 
 
+@pytest.mark.long
 def test_piped_tables_fit_eighty_columns(run: Run) -> None:
     words = ["plan", "--epsilon", "2", "--delta", "1e-6", "--users", "30000", "--instances", "768"]
     texts = [run(*words, "--method", "published"), run(*RR, "--delta", "0.1"), run(*THREE_NB, "--epsilon", "1")]

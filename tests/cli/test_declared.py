@@ -229,6 +229,7 @@ told(lambda: account(protocol, delta=1e-3, honest=4))
     ]
 
 
+@pytest.mark.long
 def test_what_is_installed_is_listed(site: Path, shell: Shell) -> None:
     """A bitsum, a kernel and a local randomizer: a class, its twin and a line for each, and no other change."""
     for group in ("account", "audit"):

@@ -112,6 +112,7 @@ def test_a_closed_pipe_is_no_violation() -> None:
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: Broken pipe.\n")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(os.name != "posix", reason="needs a POSIX shell")
 def test_a_closed_output_and_one_of_few_letters_are_no_faults(tmp_path: Path) -> None:
     spend = "spend --label '日本 ½' spent poisson --users 100 --mean 900 --instances 1"
@@ -124,6 +125,7 @@ def test_a_closed_output_and_one_of_few_letters_are_no_faults(tmp_path: Path) ->
     assert done.stdout.endswith(b"\n2\n")
 
 
+@pytest.mark.long
 def test_what_is_typed_is_repeated_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
     # The nearest float to 1e-8 is above it, so the engine computes with the one before.
     words = ["--users", "9", "--delta", "1e-8"]

@@ -35,6 +35,7 @@ def test_the_registry_names_every_command_of_a_protocol() -> None:
     assert bitsums() == tuple(registered(Group.BITSUMS))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("group", ["audit", "certify"])
 def test_every_command_calls_a_protocol_by_its_name(group: str) -> None:
     # `mechanism` and `client` are any code, and `decoding` a use of densities: they have no protocol.
@@ -67,6 +68,7 @@ def test_a_single_report_can_be_certified(capsys: pytest.CaptureFixture[str]) ->
     assert found["delta"] == {"lower": 0.5, "upper": 0.5}  # (1 - p) - p
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "words",
     [
@@ -87,6 +89,7 @@ def sum_of(bits: object, rng: object) -> float:
     return float(bits.sum())  # type: ignore[attr-defined]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("typed", "offered"),
     [

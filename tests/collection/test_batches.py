@@ -38,6 +38,7 @@ def written(path: Path, name: str, users: int, rng: np.random.Generator) -> np.n
     return fields
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_what_was_written_is_read(name: str, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(1), tmp_path / "0"
@@ -52,6 +53,7 @@ def test_what_was_written_is_read(name: str, tmp_path: Path) -> None:
             np.testing.assert_array_equal(bits[: len(fields)], fields[:, 0])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_a_file_is_deterministic_cbor(name: str, tmp_path: Path) -> None:
     cbor2 = pytest.importorskip("cbor2", reason="cbor2 is not installed: pip install '.[test]'")

@@ -104,11 +104,13 @@ def test_clients_of_strings_pass_the_audit_of_rappor() -> None:
     assert found.verdict.value == "consistent", found.statement
 
 
+@pytest.mark.long
 def test_an_audit_finds_a_client_whose_table_is_another() -> None:
     simulated = Simulated(Poisson(2, 12.0))
     assert audited(simulated, Poisson(2, 14.0)).verdict.value == "violates"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_the_vectors_are_those_of_the_client(name: str) -> None:
     written = (FOLDER / f"{name}.json").read_text(encoding="ascii")
@@ -117,6 +119,7 @@ def test_the_vectors_are_those_of_the_client(name: str) -> None:
     assert sum("upload" in call for vector in listed for call in vector["calls"]) >= 20
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_uploads_are_as_long_as_the_query_says_whatever_is_held(name: str) -> None:
     plan = made(name)

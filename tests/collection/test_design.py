@@ -58,6 +58,7 @@ def _at(protocol: object, factor: float) -> float:
     return 0.5 * (1.0 - 1.0 / math.sqrt(1.0 + 4.0 * square))
 
 
+@pytest.mark.long
 def test_weights_divide_the_errors() -> None:
     found = design([Query("a", bits=3, weight=5), Query("b", buckets=9)], ("1", "1e-6"), users=5_000)
     a, b = found.queries
@@ -92,6 +93,7 @@ def test_every_budget_is_kept(queries: list[Query], users: int, budgets: object,
     assert sum(limit.binds for limit in found.limits) == 1
 
 
+@pytest.mark.long
 def test_the_budget_that_binds_is_nearly_spent() -> None:
     # A day at 1e-3 is as narrow as a year at 1 is: each binds where it is the narrower one.
     for epsilon, binds in (("0.01", 0), ("1", 1)):

@@ -51,6 +51,7 @@ def test_a_file_says_what_python_says(tmp_path: Path) -> None:
     assert found.asked[2].points == replace(queries[2], bandwidth="0.1").asked(found.queries[2].protocol, 1_800).points
 
 
+@pytest.mark.long
 def test_a_file_may_have_steps_beside_the_queries(tmp_path: Path) -> None:
     more = '[[beside]]\nprotocol = "noisy-step"\nnoise = 4\nrate = 0.01\ninstances = 50\ndays = 7\n'
     (tmp_path / "collection.toml").write_text(TEXT + more)

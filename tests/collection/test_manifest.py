@@ -37,6 +37,7 @@ DAY = [
 ]
 
 
+@pytest.mark.long
 def test_the_guarantee_is_the_account_of_everything_with_clients_charged() -> None:
     plan = manifest(DAY, delta="1e-6")
     said = plan.guarantee
@@ -75,6 +76,7 @@ def charge_of(thresholds: list[str]) -> Callable[[Callable[[int], arb]], arb]:
     return least
 
 
+@pytest.mark.long
 def test_several_days_are_charged_and_accounted_each() -> None:
     """Of a query of buckets two sums a day are all that a user changes, and all that her clients cost."""
     asked = [

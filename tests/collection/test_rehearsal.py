@@ -66,6 +66,7 @@ def test_long_orders_have_exactly_as_many_ones(ones: int) -> None:
     assert abs(middle - ones / 2) <= 6.0 * deviation + 4.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rr", "nb", "poisson", "3nb", "pure", "histogram", "selection"])
 def test_sums_have_the_mean_and_the_spread_of_what_users_send(name: str) -> None:
     (query,) = made(name).content["queries"]
@@ -134,6 +135,7 @@ def test_what_is_held_may_be_said(tmp_path: Path) -> None:
     assert day.most_frequent("words")[0].bucket == 1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rr", "poisson"])
 def test_densities_are_rehearsed_and_found_where_users_are(name: str, tmp_path: Path) -> None:
     where = Query("where", density=96, dimension=2, bandwidth="0.5", classes=2)

@@ -192,6 +192,7 @@ def test_a_folder_is_that_of_one_manifest_and_batch(tmp_path: Path) -> None:
         opened(tmp_path / "d\u00e4y", plan)
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not crashes.POSSIBLE, reason="system calls are told by the numbers of Linux on x86-64")
 def test_a_collector_that_is_killed_loses_and_doubles_nothing(tmp_path: Path) -> None:
     """Before some of its calls that write; `python -m tests.collection.crashes` does it before all of them."""

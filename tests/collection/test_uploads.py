@@ -118,6 +118,7 @@ def test_what_is_no_bytes_or_of_another_manifest_is_refused() -> None:
         Collector(other.data, other.hash).messages("rappor", [])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", QUERIES)
 def test_an_upload_is_deterministic_cbor(name: str) -> None:
     cbor2 = pytest.importorskip("cbor2", reason="cbor2 is not installed: pip install '.[test]'")
@@ -142,6 +143,7 @@ def test_many_queries_are_told_apart() -> None:
     assert len(uploads["q0"]) == 39 + 2 + 375 - 1
 
 
+@pytest.mark.long
 def test_from_a_plan_to_estimates() -> None:
     """2,000 users and a plan: uploads are read, shuffled, and analyzed within five standard errors."""
     users, rng = 2_000, np.random.default_rng(5)

@@ -30,6 +30,7 @@ def test_the_fewest_messages_among_the_best_are_recommended() -> None:
         recommended(plan_bitsums(("1", "1e-4"), users=60, instances=2, bitsums=["poisson"], methods=["published"]))
 
 
+@pytest.mark.long
 def test_a_protocol_that_half_of_the_users_break_is_not_recommended_beside_one_that_they_do_not() -> None:
     plans = plan_bitsums(("1", "1e-6"), users=1000, instances=8, bitsums=["3nb", "poisson", "rr"], methods=["exact"])
     row, reason = recommended(plans)

@@ -36,6 +36,7 @@ def test_rows_of_the_recommended_protocol_are_found() -> None:
     assert found.chosen.bitsum_rmse < found.published.bitsum_rmse
 
 
+@pytest.mark.long
 def test_it_is_text_a_frame_and_a_data_frame() -> None:
     assert "Recommended: rr, exact." in str(small())
     shown = small()._repr_html_()

@@ -59,6 +59,7 @@ def test_curves_meet_at_the_budget() -> None:
     assert rmse.upper == found.chosen.bitsum_rmse
 
 
+@pytest.mark.long
 def test_an_honest_share_is_kept_everywhere() -> None:
     found = full_report(("1", "1e-3"), users=20, instances=1, honest="0.5", bitsum="poisson", trials=0)
     assert {row.honest for row in found.plans.plans} == {10}
@@ -94,6 +95,7 @@ def test_the_claims_are_about_these_protocols_and_about_composition() -> None:
     assert set(names) <= {theorem.name for theorem in theorems()}
 
 
+@pytest.mark.long
 def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
     seen: list[tuple[int, int, str]] = []
     found = full_report(
@@ -107,6 +109,7 @@ def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
     assert "1 sum over 20 users" in found.title
 
 
+@pytest.mark.long
 def test_our_own_audit_decides_however_many_users_share_the_noise() -> None:
     found = _own_audit(plan("poisson", ("1", "1e-6"), users=10_000, instances=4), 1_000, 0)
     assert isinstance(found, Evidence)

@@ -14,6 +14,7 @@ def test_the_fault_is_caught_by_the_check_that_should(fault: Fault) -> None:
     assert is_caught(fault)
 
 
+@pytest.mark.long
 def test_a_pass_of_a_hard_fault_claims_no_more_than_it_may() -> None:
     (rounded,) = (fault for fault in FAULTS if fault.name == "gaussian-rounded")
     # Rounding adds 1/12 to a variance of 4, so 1 % of standard deviation: a fault of 10 % is rightly excluded ...

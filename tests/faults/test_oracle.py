@@ -24,6 +24,7 @@ def test_the_law_of_one_run_shows_all_faults_but_those_listed() -> None:
     assert hidden == TOO_SMALL | TOO_RARE
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", sorted(TOO_SMALL))
 def test_what_is_too_small_cannot_be_found_by_its_law(name: str) -> None:
     assert not detectable(BY_NAME[name])
@@ -35,6 +36,7 @@ def test_the_oracle_knows_how_many_draws_a_fault_takes(name: str, draws: int) ->
     assert not detectable(BY_NAME["rr-2-percent-low"], 500)
 
 
+@pytest.mark.long
 def test_what_shows_between_runs_can_be_found() -> None:
     rng = np.random.default_rng
     for fault in FAULTS:

@@ -49,6 +49,7 @@ def test_floats_and_many_digits_agree_with_what_is_proved(formula: Any) -> None:
         assert float(number) == pytest.approx(float(enclosed.lower), rel=1e-11)
 
 
+@pytest.mark.long
 @every
 def test_the_expression_is_the_same_number(formula: Any) -> None:
     symbols = {

@@ -28,6 +28,7 @@ def test_seeds_are_checked() -> None:
         private_generator("x")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("made", [PrivateDensityClassifier(bits=32, random_state=0), PrivateDensity(random_state=0)])
 def test_warnings_point_to_who_has_called_fit(made: PrivateDensityClassifier | PrivateDensity) -> None:
     with pytest.warns(PrivacyWarning, match=r" has 1 user, and noise ") as caught:

@@ -34,6 +34,7 @@ def learned() -> tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]:
     return PrivateDensityClassifier(epsilon=1, bits=32, random_state=3).fit(X, y), X, y
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", ["inner-product", "laplacian"])
 def test_scikit_learn_conventions(kernel: str) -> None:
     checks = check_estimator(PrivateDensityClassifier(kernel=kernel, **FREE), on_skip=None)
@@ -60,6 +61,7 @@ def test_it_learns_within_the_budget(learned: tuple[PrivateDensityClassifier, np
     assert guarantee.whole.side is dpverify.Side.UPPER_BOUND
 
 
+@pytest.mark.long
 def test_the_account_of_the_fitted_estimator_agrees(
     learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray],
 ) -> None:
@@ -96,6 +98,7 @@ def test_streams_parts_and_partitions_are_the_same_for_the_same_parts() -> None:
     np.testing.assert_array_equal(one.class_densities(X), whole.class_densities(X))
 
 
+@pytest.mark.long
 def test_a_stream_has_the_law_of_the_whole() -> None:
     """Both are unbiased for the same densities, whose error has the deviation that is said."""
     X, y = blobs(256, 2, 3, 2)
@@ -153,6 +156,7 @@ def test_tables_keep_their_columns() -> None:
     assert stream.classes_.tolist() == ["no", "yes"]
 
 
+@pytest.mark.long
 def test_warnings_of_what_is_not_private() -> None:
     X, y = blobs(4000, 2, 3, 6)
     for settings, message in (
@@ -167,6 +171,7 @@ def test_warnings_of_what_is_not_private() -> None:
         PrivateDensityClassifier(**SMALL).fit(X, y)
 
 
+@pytest.mark.long
 def test_a_warning_of_too_few_users_says_how_many_are_enough() -> None:
     X, y = blobs(40, 2, 3, 7)
     with pytest.warns(
@@ -192,6 +197,7 @@ def test_classes_that_nobody_reported() -> None:
         clone(model).set_params(empty_class="error").fit(X, y)
 
 
+@pytest.mark.long
 def test_what_is_made_public_is_noted() -> None:
     X, y = blobs(300, 2, 3, 9)
     noted = PrivateDensityClassifier(bits=32, random_state=0).fit(X, y).guarantee_.notes

@@ -26,6 +26,7 @@ def test_scikit_learn_conventions(kernel: str) -> None:
     assert {check["status"] for check in checks if check["check_name"] != "check_array_api_input"} == {"passed"}
 
 
+@pytest.mark.long
 def test_it_estimates_within_its_noise_and_budget() -> None:
     X = points(3000)
     model = PrivateDensity(epsilon=1, kernel="gaussian", public_scale=2.0, random_state=1).fit(X)
@@ -42,6 +43,7 @@ def test_it_estimates_within_its_noise_and_budget() -> None:
     assert model.users_ == 3000
 
 
+@pytest.mark.long
 def test_parts_are_the_same_for_the_same_parts() -> None:
     X = points(300)
     made = PrivateDensity(bits=32, random_state=2)

@@ -27,6 +27,7 @@ def test_the_estimate_is_unbiased(epsilon: float) -> None:
     assert found.std(axis=0).max() < 0.1
 
 
+@pytest.mark.long
 def test_it_tells_classes_apart_that_lie_in_one_direction() -> None:
     rng = np.random.default_rng(1)
     y = np.arange(2000) % 2

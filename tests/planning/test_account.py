@@ -146,6 +146,7 @@ def test_the_largest_loss_of_a_joint_change() -> None:
     assert account(protocol, instances=6, squared_change=2, epsilon=found.upper).delta.upper == 0.0
 
 
+@pytest.mark.long
 def test_a_change_of_all_there_is_is_full_and_t2_is_rounded_up() -> None:
     protocol = RandomizedResponse(100, 0.1)
     full = account(protocol, instances=4, delta=1e-4).epsilon

@@ -67,6 +67,7 @@ def test_it_shows_itself() -> None:
     assert "curve" not in repr(found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("randomizer", "classes"), [("any", None), ("k-rr", 5), ("laplace", None)])
 def test_the_inverse_meets_its_target(randomizer: str, classes: int | None) -> None:
     found = largest_epsilon0(0.05, users=10_000, delta=1e-6, randomizer=randomizer, classes=classes)
@@ -116,6 +117,7 @@ def test_many_classes_cost_no_more_than_few() -> None:
     assert amplify("k-rr", users=10_000, delta=1e-6, epsilon0=4.0, classes=10**12).epsilon.upper < 0.01
 
 
+@pytest.mark.long
 def test_the_inverse_is_as_good_as_the_forward_account() -> None:
     # Far in the tail the expectation is out of reach: what is left before is a bound there, too.
     assert amplify("k-rr", users=180_000, delta=1e-8, epsilon0=2.0, classes=10_000).curve.delta(0.5).upper < 1e-100
@@ -132,6 +134,7 @@ def test_the_inverse_for_two_classes_is_that_of_the_exact_law() -> None:
     assert amplify("k-rr", users=50, delta=1e-3, epsilon0=found.upper * 1.001, classes=2).epsilon.lower > 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("what", ["laplace", "variation ratio"])
 def test_what_few_users_tell_next_to_the_largest_loss_is_found_by_few_evaluations(
     what: str, monkeypatch: pytest.MonkeyPatch
@@ -165,6 +168,7 @@ def test_the_chosen_matrix_is_that_of_randomized_response() -> None:
     assert found.epsilon == reports(randomized_response(0.5, 3), 500).epsilon(0.01)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon0", "users", "rounds"), [(1.0, 10_000, 1), (3.0, 1000, 1), (1.0, 1000, 8)])
 def test_two_classes_have_the_exact_law_of_the_bitsum(epsilon0: float, users: int, rounds: int) -> None:
     """The blanket alone is up to 39 % above it."""

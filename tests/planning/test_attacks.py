@@ -55,6 +55,7 @@ def test_nobody_does_nothing_and_more_than_all_are_refused() -> None:
         attack(Poisson(100, 50.0), 101, BUDGET, 1)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("family", "pairs", "reached"),
     [

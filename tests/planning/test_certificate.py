@@ -62,6 +62,7 @@ def test_the_checker_accepts_what_the_engine_accounts(
         checker.checked(found | {"epsilon": repr(0.999 * truth.lower)})
 
 
+@pytest.mark.long
 def test_days_of_different_protocols_have_one_certificate(tmp_path: Path) -> None:
     days = [Poisson(400, 40.0), NegativeBinomial(400, 8.0, 0.9)]
     found = certificate([(days[0], 3), (days[1], 16), (days[0], 5)], delta="1e-4")
@@ -88,6 +89,7 @@ def test_what_has_no_certificate_is_named() -> None:
         certificate(Poisson(400, 40.0), delta=1.0)
 
 
+@pytest.mark.long
 def test_results_have_certificates_of_what_they_say(tmp_path: Path) -> None:
     row = plan("poisson", ("1", "1e-5"), users=300, instances=4, honest=200)
     found = row.certificate()

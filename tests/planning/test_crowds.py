@@ -265,6 +265,7 @@ def test_impossible_crowds_are_refused() -> None:
         plan("poisson", (1, "1e-6"), users=10, instances=1, honest="0.09")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", ["rr", "nb", "poisson"])
 def test_a_plan_holds_for_the_honest_and_costs_what_they_miss(bitsum: str) -> None:
     users, budget = 200, ("1", "1e-6")
@@ -308,6 +309,7 @@ def test_what_has_no_plan_or_no_law_has_a_reason(monkeypatch: pytest.MonkeyPatch
     assert (refused.epsilons, refused.errors) == ((None, None), ("too wide.",))
 
 
+@pytest.mark.long
 def test_the_tables_of_the_docs_are_what_is_computed() -> None:
     text = (Path(__file__).parents[2] / "docs" / "crowds.md").read_text(encoding="utf-8")
     rows = [

@@ -25,6 +25,7 @@ def rows() -> dict[str, PlanRow]:
     }
 
 
+@pytest.mark.long
 def test_better_composition_never_costs_error(rows: dict[str, PlanRow]) -> None:
     rmse = {name: row.bitsum_rmse for name, row in rows.items()}
     assert rmse["basic"] > rmse["advanced"] > rmse["optimal"] > rmse["exact"]
@@ -132,6 +133,8 @@ def test_account_wants_exactly_one_point_and_a_known_protocol() -> None:
         account(ExactSum(10), delta=1e-6)
     with pytest.raises(TypeError, match=r"such as RandomizedResponse\(\.\.\.\), and is only its name"):
         account("rr", delta=1e-6)
+    with pytest.raises(TypeError, match=r"must be the \.protocol of this PlanRow"):
+        account(plan("rr", (1, 1e-6), users=100), delta=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -202,6 +205,7 @@ def test_a_reason_names_the_protocol_that_was_asked_for(bitsum: str) -> None:
         plan(bitsum, ("1e-100", "1e-200"), users=10, instances=8)
 
 
+@pytest.mark.long
 def test_a_joint_change_at_a_tiny_delta_costs_no_more_than_at_none() -> None:
     # The largest loss of all bits together is that of small changes of each, and not of each in full.
     row = plan("central-discrete-laplace", ("0.02", "1e-200"), users=9, instances=228, squared_change=4.0)
@@ -251,6 +255,7 @@ def test_a_coarse_plan_meets_the_budget_and_errs_little_more() -> None:
         assert one == other
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "delta"), [("30", "1e-6"), ("60", "1e-9")])
 def test_little_noise_leaves_no_bound_of_0_where_a_tilt_leaves_the_floats(epsilon: str, delta: str) -> None:
     # The recursion over mixes said epsilon 0 of what attains 29.957, and then overflowed: it is not asked there.

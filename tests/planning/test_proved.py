@@ -136,6 +136,7 @@ def test_what_is_searched_with_roughly_is_no_more(change: Change, nearly: Change
     assert target.nearly.change == nearly
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("users", "instances", "epsilon"), [(2000, 16, "1"), (300, 1, "0.5"), (3000, 1, "3")])
 def test_a_coarse_search_is_proved_and_errs_little_more(
     users: int, instances: int, epsilon: str, monkeypatch: pytest.MonkeyPatch

@@ -56,6 +56,7 @@ def test_a_profile_charges_its_errors(pair: RationalPair, errors: Errors, low: b
     check(listed(pair, errors, low=low).delta, [pair], [1], low=low)
 
 
+@pytest.mark.long
 @given(rational_pairs(5), rational_pairs(5), ONE_ERROR, ONE_ERROR, st.booleans())
 def test_a_product_charges_the_errors_of_both(
     first: RationalPair, second: RationalPair, errors: Errors, others: Errors, low: bool
@@ -79,6 +80,7 @@ def test_a_product_of_grids_charges_the_errors_of_both(
     check(Composition([(both, 1)]).delta, [first, second], [1, 1], low=low)
 
 
+@pytest.mark.long
 @settings(max_examples=60)
 @given(rational_pairs(4), rational_pairs(4), st.integers(1, 5), st.integers(1, 3), ONE_ERROR, ONE_ERROR, st.booleans())
 def test_a_composition_charges_the_errors_of_every_instance(
@@ -129,6 +131,7 @@ def test_one_instance_of_a_family_charges_the_worst_errors(
             assert family.delta(epsilon).lower <= max(e.upper for e in exact)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("low", [True, False])
 @given(rational_pairs(5), ONE_ERROR, st.floats(0.01, 0.4))
 def test_epsilon_charges_the_errors(low: bool, pair: RationalPair, errors: Errors, delta: float) -> None:
@@ -172,6 +175,7 @@ def test_erasure_charges_the_errors(
         check(found.down.delta, [(second, mixed)], [1], low=low)
 
 
+@pytest.mark.long
 @given(rational_pairs(5), ONE_ERROR, st.sampled_from([1.5, 2.0, 5.0]), st.booleans())
 def test_renyi_charges_the_errors(pair: RationalPair, errors: Errors, order: float, low: bool) -> None:
     found = listed(pair, errors, low=low)
@@ -224,6 +228,7 @@ def crossings(rare: Fraction, instances: int) -> Crossings:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("errors", [Errors(relative=0.01), Errors(shift=0.02), Errors(missing=2)])
 @pytest.mark.parametrize("rare", [Fraction(0), Fraction(1, 1000)])
 def test_bounds_from_moments_charge_the_errors_of_every_instance(errors: Errors, rare: Fraction) -> None:

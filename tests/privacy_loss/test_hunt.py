@@ -19,6 +19,7 @@ from tests.privacy_loss.hunt import KINDS, both, violations
 CASES = 100
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.filterwarnings("error")
 def test_no_interval_misses_the_truth(kind: str) -> None:
@@ -61,6 +62,7 @@ def test_a_rare_flip_keeps_its_probability(p: float) -> None:
             assert not misses(question.found(epsilon), question.truth(epsilon))
 
 
+@pytest.mark.long
 def test_rare_flips_in_a_density_estimate() -> None:
     found = account_kde(RandomizedResponse(2, 1e-12), LaplacianBinning(1, 1.0, 4), 1, epsilon=25.83926064670049).delta
     assert found.lower <= 0.25000025 <= found.upper

@@ -66,6 +66,7 @@ def binomial_sum(count: int, epsilon0: float, epsilon: float) -> mp.mpf:
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("alias", [1e-4, 1e-2, 0.1])
 @pytest.mark.parametrize("count", [300, 700])
 def test_what_folds_over_is_charged(monkeypatch: pytest.MonkeyPatch, alias: float, count: int) -> None:

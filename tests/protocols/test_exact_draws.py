@@ -58,6 +58,7 @@ def test_coins_of_one_integer_are_independent_and_exact() -> None:
             bernoullis([0, 1], [Fraction(1, 2), probability], system_entropy())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("exponent", [Fraction(0), Fraction(1, 7), Fraction(1), Fraction(5, 2)])
 def test_exponentials(exponent: Fraction) -> None:
     assert_law(draws(lambda entropy: bernoulli_exp(exponent, entropy)), coin(math.exp(-exponent)))
@@ -111,6 +112,7 @@ def test_ranges(call: Callable[[Entropy], object], message: str) -> None:
         call(random.Random(1))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("mean", [Fraction(1, 5), Fraction(1, 2), Fraction(7, 3)])
 def test_poisson_noise(mean: Fraction) -> None:
     law = {k: math.exp(-mean) * float(mean) ** k / math.factorial(k) for k in range(9)}

@@ -18,6 +18,7 @@ COUNTS = np.bincount(VALUES, minlength=4)
 BITSUMS = [NegativeBinomial(5, 2.0, 0.4, estimate=Estimate.UNDER), Poisson(5, 1.3, estimate=Estimate.UNDER)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bitsum", BITSUMS)
 def test_messages_and_aggregates_have_one_law(bitsum: SingleNoise) -> None:
     rng, protocol = np.random.default_rng(1), Histogram(bitsum, 4)

@@ -64,6 +64,7 @@ def test_both_paths_have_the_exact_law(features: LSQFeatures, points: np.ndarray
     assert_law([reports(protocol.simulate(points, rng, chunk_size=2)) for _ in range(2000)], pmf)
 
 
+@pytest.mark.long
 def test_both_paths_agree_for_many_messages_per_user() -> None:
     features = GaussianFeatures(2).sample(1, np.random.default_rng(4))
     protocol = KernelDensityProtocol(ThreeNB(2, p=0.4, flood_shape=1.0, flood_p=0.3), features)

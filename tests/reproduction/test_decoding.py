@@ -3,12 +3,14 @@
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from dpverify.reproduction.embeddings import Words
 from dpverify.reproduction.experiment import find_experiments
 from tests.reproduction.small import small_setting
 
 
+@pytest.mark.long
 def test_words_are_of_their_class_and_judged_where_that_is_known() -> None:
     (experiment,) = find_experiments("wagner2025-table-6")
     setting = small_setting()

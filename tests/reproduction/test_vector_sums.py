@@ -22,6 +22,7 @@ def test_each_parameter_is_varied_and_its_power_judged(number: int, varied: set[
     assert len(found.panels) == 2
 
 
+@pytest.mark.long
 def test_the_exact_parameters_are_private_and_have_less_noise() -> None:
     (experiment,) = find_experiments("scott2022-figure-2")
     rows = experiment.run(small_setting()).rows

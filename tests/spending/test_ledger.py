@@ -83,6 +83,7 @@ for number in range(5):
 """
 
 
+@pytest.mark.long
 def test_two_writers_lose_nothing_and_stay_within_the_budget(tmp_path: Path) -> None:
     path = tmp_path / "spent"
     ledger = PrivacyLedger.create(path, ("0.875", 0))

@@ -94,6 +94,7 @@ def test_instances_by_themselves() -> None:
     assert 0.3 < most_excess(outcomes) <= 1.0 + 1e-9
 
 
+@pytest.mark.long
 def test_pairs_of_instances() -> None:
     outcomes = []
     for drawn in itertools.product((0, 1), repeat=12):

@@ -72,6 +72,7 @@ def test_a_test_with_a_level_of_its_own_is_decided_at_it() -> None:
             decide(results, level)
 
 
+@pytest.mark.long
 def test_the_level_holds_exactly_over_fixed_and_shared_parts() -> None:
     # All true: P(some verdict is "violates") of independent uniform p-values on a grid, by enumeration, is at most
     # the level, and close to it.

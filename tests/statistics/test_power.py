@@ -17,6 +17,7 @@ from dpverify.statistics.power import (
 from tests.refusals import refused
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("p", "q", "epsilon", "delta"), [(0.8, 0.1, 0.5, 0.0), (0.6, 0.05, 1.0, 0.1), (0.3, 0.3, 0.1, 0.0)]
 )

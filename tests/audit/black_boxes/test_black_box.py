@@ -196,6 +196,7 @@ def test_reports_say_what_was_not_tested() -> None:
     assert plain["tradeoff"]
 
 
+@pytest.mark.long
 def test_neighbours_are_searched() -> None:
     def forgets_ones(bits: NDArray[Any], rng: np.random.Generator) -> float:
         """Randomized response that never flips ones: total for the user in the middle alone."""
@@ -221,6 +222,7 @@ def test_two_samplers() -> None:
     assert same.verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.long
 def test_exceptions_and_lengths_are_outputs_that_tell_inputs_apart() -> None:
     def overflowing(bits: NDArray[Any], rng: np.random.Generator) -> float:
         noisy = rng.laplace(0, 4)

@@ -92,6 +92,7 @@ def test_the_surest_event_has_most_of_the_level_and_the_next_one_enough() -> Non
     np.testing.assert_allclose(weights, [order / 3 + 0.12, 0.4 + order + 0.12, order / 2 + 0.06])
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [(1.0, 0.0), (1.0, 1e-3)])
 def test_no_figure_contradicts_the_verdict(claim: tuple[float, float]) -> None:
     # The counts of many audits near the claim: what agrees by chance would not agree in all of them.
@@ -229,6 +230,7 @@ def counted(epsilon: float, delta: float) -> Examination:
     return examination
 
 
+@pytest.mark.long
 def test_what_the_band_shows_is_tested_as_it_is_stated() -> None:
     # Of the first threshold's complement, k outputs on the second input and none on the first.
     refuted = []

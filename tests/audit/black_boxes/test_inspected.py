@@ -19,6 +19,7 @@ from tests.audit.inside import targets
 PAIR = np.zeros(5), np.eye(5)[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("options", [{}, {"timeout": 60.0}], ids=["here", "a process"])
 def test_noise_too_small_ends_the_audit_with_its_line(options: dict[str, Any]) -> None:
     report = audit_mechanism(targets.half_scale, (1.1, 0), PAIR, inside=True, **options)
@@ -31,6 +32,7 @@ def test_noise_too_small_ends_the_audit_with_its_line(options: dict[str, Any]) -
     assert report.diagnosis[0].startswith("floats (a hint)")
 
 
+@pytest.mark.long
 def test_hints_are_said_beside_the_verdict_of_the_runs() -> None:
     report = audit_mechanism(targets.drawn_and_dropped, (1.1, 0), PAIR, inside=True, trials=4_000)
     outside = audit_mechanism(targets.drawn_and_dropped, (1.1, 0), PAIR, trials=4_000)

@@ -81,6 +81,7 @@ def test_gaussian_noise_that_keeps_a_claim_is_not_refuted(claim: CurveClaim) -> 
     assert audited(gaussian(1.0), claim, trials=30_000, seed=2).verdict is not Verdict.VIOLATES
 
 
+@pytest.mark.long
 def test_a_pass_is_told_in_the_claims_unit_and_covers_no_epsilon_a_tenth_larger() -> None:
     report = audited(gaussian(1.0), GaussianDP(1.06), trials=60_000)
     assert report.verdict is Verdict.CONSISTENT

@@ -13,6 +13,7 @@ from dpverify.statistics.family import Verdict
 from tests.audit.black_boxes.test_black_box import Outputs, audited, geometric, labels, laplace
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("right", "claim"), [(geometric, 1.0), (geometric, 3.0), (labels, 1.1), (laplace, 1.0)])
 def test_more_slack_makes_no_pass_harder(right: Outputs, claim: float) -> None:
     # At the boundary it needs more draws than with slack.
@@ -82,6 +83,7 @@ def test_at_the_boundary_false_alarms_are_rare() -> None:
     assert alarms <= 7
 
 
+@pytest.mark.long
 def test_what_is_right_is_drawn_to_the_end() -> None:
     report = audited(geometric, trials=60_000, anytime=True)
     assert report.verdict is Verdict.CONSISTENT

@@ -32,6 +32,7 @@ def test_a_true_claim_is_rarely_refuted() -> None:
     assert alarms <= stats.binom.isf(1e-6, 20, 0.2)
 
 
+@pytest.mark.long
 def test_a_wrong_claim_is_refuted_the_sooner_the_more_wrong_it_is() -> None:
     soon = bet(0.2, 1, 64_000).refuted_after
     later = bet(0.9, 2, 64_000, pairs=2).refuted_after

@@ -80,6 +80,7 @@ def test_the_client_in_javascript_conforms(tmp_path: Path) -> None:
     assert min(result.p_value for result in report.results) > 1e-10
 
 
+@pytest.mark.long
 def test_reports_of_strings_are_held_against_their_law(tmp_path: Path) -> None:
     report = audited(tmp_path, said("none"), [("words", RAPPOR)], 400)
     assert not report.violations

@@ -18,6 +18,7 @@ WIDE = LabelRandomizedResponse(2_000, 5.0)
 """More choices than the largest answer that `wrong` gives elsewhere."""
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", [WIDE, VectorSum(2_000, 3, 2, 0.2), RAPPOR, Rappor(8, 1, f=0.5, p=0.25, q=0.75)])
 @pytest.mark.parametrize("fault", ["none", "longer", "forgets", "late"])
 def test_the_first_difference_is_told(protocol: object, fault: str, tmp_path: Path) -> None:

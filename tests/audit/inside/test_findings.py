@@ -33,6 +33,7 @@ def looked(
     return [Finding(*row) for row in rows], recorded
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", targets.FAULTS, ids=lambda target: target.__name__)
 def test_a_fault_is_found_with_its_line(target: Callable[..., Any]) -> None:
     kind, refutes = targets.FAULTS[target]
@@ -46,6 +47,7 @@ def test_a_fault_is_found_with_its_line(target: Callable[..., Any]) -> None:
     assert {one.kind for one in found} <= {kind, "floats"} | ({"source"} if target is targets.seed_of_all else set())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", targets.RECORDED, ids=lambda target: target.__name__)
 def test_a_fault_of_a_kind_that_recording_found_in_libraries_is_found(target: Callable[..., Any]) -> None:
     first, second, kind, refutes = targets.RECORDED[target]
@@ -80,6 +82,7 @@ def test_gaussian_noise_is_held_to_its_exact_delta() -> None:
     assert "mu 0.2681 of Gaussian noise" in recorded
 
 
+@pytest.mark.long
 def test_claims_in_other_terms_are_refuted_a_thousandth_beyond_what_is_true() -> None:
     def normal(x: Any, rng: Any) -> Any:
         return x.sum() + rng.normal(scale=2.0)

@@ -48,6 +48,7 @@ def test_counts_of_blocks_are_those_of_the_whole() -> None:
             assert_array_equal(other.counts.other, direct.other)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kept", [7, 10**6])
 def test_the_first_runs_are_kept_in_their_order(monkeypatch: pytest.MonkeyPatch, kept: int) -> None:
     monkeypatch.setattr(counted, "COMPARED", kept)

@@ -120,6 +120,7 @@ def trials(name: str = "start:f") -> Trials:
     return Trials(Target(name), DATASETS, trials=60, seed=3, block_size=40)
 
 
+@pytest.mark.long
 def test_a_changed_helper_is_noticed_on_resuming(project: Path) -> None:
     file = project / "kept.npz"
     run(trials(), timeout=60, checkpoint=file)

@@ -63,6 +63,7 @@ def test_a_failure_is_one_sentence(name: str, what: str) -> None:
     assert "\n" not in message
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     ["prints", "closes_its_output", "sends_itself_an_interrupt", "exits_at_exit", "reuses_a_buffer", "moves"],
@@ -91,6 +92,7 @@ def test_in_the_caller_too_an_exit_is_a_failure(name: str) -> None:
         run(trials(name))
 
 
+@pytest.mark.long
 def test_a_timeout_is_for_a_block_and_keeps_the_others(tmp_path: Path) -> None:
     file = tmp_path / "audit.npz"
     with pytest.raises(TargetError, match=r"in trials \[0, 40\) of dataset 1\.$"):

@@ -176,6 +176,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("changes", "named"),
     [

@@ -59,10 +59,12 @@ def test_more_trials_show_what_few_do_not(shuffle: Shuffle, trials: int) -> None
     assert "message positions" in found(subject(shuffle), trials)
 
 
+@pytest.mark.long
 def test_a_fair_shuffle_is_not_blamed() -> None:
     assert found(subject(fair), 600) == set()
 
 
+@pytest.mark.long
 def test_one_silent_user_is_seen() -> None:
     def silent(bits: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         symbols, senders = sent(bits, rng)
@@ -107,6 +109,7 @@ def test_shuffles_that_show_on_mixed_inputs_only_are_found(shuffle: Shuffle, che
     assert check in found(subject(shuffle), 2_000)
 
 
+@pytest.mark.long
 def test_two_users_with_one_coin_and_a_coin_for_four_runs_are_found() -> None:
     kept: list[int] = []
 
@@ -135,6 +138,7 @@ def only_where(few: Callable[[np.ndarray], bool]) -> Shuffle:
     return shuffle
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shuffle", "where"),
     [

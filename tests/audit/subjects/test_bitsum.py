@@ -72,6 +72,7 @@ def test_a_correct_protocol_is_consistent_with_its_exact_claim() -> None:
     assert all(result.power is not None and result.fault for result in report.results)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("delta", ["1e-3", "3e-7"])
 @pytest.mark.parametrize("p", [0.21, 0.25, 0.3])
 def test_what_account_prints_is_a_claim_that_holds(p: float, delta: str) -> None:
@@ -150,6 +151,7 @@ def repeating(bits: np.ndarray, rng: np.random.Generator) -> float:
     return 7.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("wrong", "dependent"), [(off_its_mean, False), (too_narrow, False), (repeating, True)])
 def test_a_wrong_law_of_independent_runs_is_not_called_dependence(wrong: Callable[..., float], dependent: bool) -> None:
     report = audit_protocol(RR, implementation=wrong, trials=4_000)

@@ -37,6 +37,7 @@ def audited(reference: BucketSums, implementation: Any = None, trials: int = 2_0
     return {result.check.split(",")[0].split(" of ")[0] for result in report.violations}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", [HISTOGRAM, SELECTION, MANY], ids=lambda p: f"{type(p).__name__} {p.buckets}")
 def test_right_protocols_are_not_refuted(protocol: BucketSums) -> None:
     assert audited(protocol, outputs(protocol), 500, level=0.01) == set()
@@ -141,6 +142,7 @@ def test_the_fault_is_caught_by_the_check_that_should(name: str) -> None:
     assert any(each.startswith(check) for each in found), found
 
 
+@pytest.mark.long
 def test_messages_that_are_not_shuffled_are_seen() -> None:
     kept = own_buckets(HISTOGRAM, aggregated=True, shuffler=lambda messages, rng: messages.symbols)
     assert any(each.startswith("message") for each in audited(HISTOGRAM, kept, 150))
@@ -154,6 +156,7 @@ def one_noise(self: BucketSums, values: Array, rng: np.random.Generator) -> User
     return tagged([UserMessages(np.ones(who.size, dtype=np.int64), who) for who in users])
 
 
+@pytest.mark.long
 def test_users_who_share_their_randomness_are_seen() -> None:
     shared = own_buckets(faulty(HISTOGRAM, randomize=one_noise), aggregated=True)
     assert {"common randomness"} & audited(HISTOGRAM, shared, 150)

@@ -52,11 +52,13 @@ def test_the_joint_law_is_that_of_every_choice_of_labels_and_bits(classes: int) 
     assert_allclose(first.pmf, [sum(m for k, m in expected.items() if k[0] == at) for at in first.points.tolist()])
 
 
+@pytest.mark.long
 def test_right_classifiers_are_not_refuted_fitted_anew_or_in_halves() -> None:
     for model in (fitted(5), fitted(5, 3, public_random_state=np.random.default_rng(1))):
         assert audit_protocol(model, trials=100, seed=2).violations == ()
 
 
+@pytest.mark.long
 def test_a_claim_is_for_point_and_label_together() -> None:
     model = fitted(6, label_epsilon=3.0)
     report = audit_protocol(model, (1, "1e-3"), trials=300)
@@ -93,6 +95,7 @@ def test_the_law_of_words_is_that_of_every_choice_of_bits() -> None:
     assert_allclose(law.pmf, [expected[tuple(row)] for row in law.points.tolist()], rtol=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("score", ["density", "distinctive"])
 def test_right_words_are_not_refuted(score: Any) -> None:
     assert audit_protocol(decoding_subject(DENSITY, k=2, score=score), trials=300).violations == ()

@@ -133,6 +133,7 @@ def test_a_correct_implementation_is_consistent(implementation: Any) -> None:
     assert report.to_dict()["worst"] == worst
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("fault", "bitsum", "found_by"),
     [

@@ -65,6 +65,7 @@ def test_enough_trials_make_a_pass() -> None:
     assert report.verdict is Verdict.CONSISTENT
 
 
+@pytest.mark.long
 def test_many_features_are_run_without_messages_and_a_claim_is_tested_on_all_of_them() -> None:
     protocol = density(RandomizedResponse(8, 0.2), GaussianFeatures(1), 36)
     report = audit_protocol(protocol, (1, "1e-3"), trials=600)
@@ -75,6 +76,7 @@ def test_many_features_are_run_without_messages_and_a_claim_is_tested_on_all_of_
     assert any("which are what the adversary sees" in each for each in report.limits.not_tested)
 
 
+@pytest.mark.long
 def test_a_fitted_estimator_is_audited_by_what_it_has_run() -> None:
     points = np.random.default_rng(0).normal(size=(40, 2))
     learned = PrivateDensity(epsilon=3, delta=1e-3, kernel="gaussian", bits=6, public_scale=3.0, random_state=1)

@@ -58,6 +58,7 @@ def test_right_mechanisms_keep_their_promise_and_no_smaller_one(reference: Any) 
     assert refuted[0] == "privacy of the parameters"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("reference", [LABELS, SELECTION], ids=repr)
 def test_enough_trials_make_a_pass(reference: Any) -> None:
     assert audit_protocol(reference, ("1", "0"), trials=8000, seed=4).verdict is Verdict.CONSISTENT
@@ -125,6 +126,7 @@ def test_wrong_noise_or_a_wrong_centre_is_found(
     assert "conformance" in {result.check.split()[0] for result in report.violations}
 
 
+@pytest.mark.long
 def test_a_fault_that_loses_privacy_is_found_by_its_losses_too() -> None:
     for subject in (central_subject(SELECTION, implementation=twice), mean_subject(CURATOR, implementation=forgets_n)):
         report = audit_protocol(subject, ("1", 0), **OPTIONS)
@@ -160,6 +162,7 @@ def test_what_has_no_such_law_is_refused(subject: Callable[..., Subject], refere
         subject(reference)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon", "violated"), [(1.0, False), (2.5, True)])
 def test_a_whole_learner_that_spends_more_than_it_claims_is_caught(epsilon: float, violated: bool) -> None:
     def learned(labels: NDArray[Any], rng: np.random.Generator) -> int:

@@ -25,6 +25,7 @@ def density() -> KernelDensityProtocol:
     return KernelDensityProtocol(RandomizedResponse(8, 0.2), GaussianFeatures(1).sample(12, np.random.default_rng(1)))
 
 
+@pytest.mark.long
 def test_a_density_is_consistent_and_the_farthest_move_is_taken() -> None:
     whole = density_instances(density(), POINTS, [[-1.0], [-0.9], [2.0]])
     assert [dataset.name for dataset in whole.datasets[1:]] == ["the first user at [2.0]"]
@@ -45,6 +46,7 @@ def test_a_density_that_publishes_one_instance_without_noise() -> None:
     assert report.verdict is Verdict.VIOLATES
 
 
+@pytest.mark.long
 def test_a_classifier_is_its_classes_together() -> None:
     labels = np.arange(8) % 2
     model = HighestDensityClassifier(
@@ -84,6 +86,7 @@ def test_calls_differ_in_one_user() -> None:
 CLIENT = Rappor(16, 2, f=0.5, p=0.3, q=0.7, reports=20)
 
 
+@pytest.mark.long
 def test_a_client_who_remembers_and_one_who_does_not() -> None:
     candidates = [f"candidate {index}" for index in range(8)]
     whole = rappor_client(CLIENT, "value", candidates)
@@ -135,6 +138,7 @@ def one_quiet(bits: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
     return np.asarray(bits.sum(axis=0) + noise)
 
 
+@pytest.mark.long
 def test_own_calls_and_a_correct_one_are_consistent() -> None:
     for implementation in (None, correct):
         report = audit_protocol(
@@ -144,6 +148,7 @@ def test_own_calls_and_a_correct_one_are_consistent() -> None:
         assert len([look for look in report.limits.tested if look.fault]) >= 4
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("implementation", "check"), [(common, "pairs"), (opposite, "pairs"), (one_quiet, "each instance")]
 )
@@ -160,6 +165,7 @@ def test_noise_that_calls_share_is_seen_by_no_audit_of_one_call() -> None:
     assert audit_protocol(PROMISED, implementation=first, trials=1000).verdict is not Verdict.VIOLATES
 
 
+@pytest.mark.long
 def test_a_claim_that_the_calls_break_together() -> None:
     # One call is ln 2; six of them are not 1, whatever each says.
     report = audit_protocol(bitsum_calls(PROMISED, CALLS), (1, "1e-3"), trials=2000)

@@ -36,6 +36,7 @@ def flips_too_rarely(value: str, rng: np.random.Generator) -> Bits:
     return other.randomize([value], rng, cohorts=[0]).bits[0]
 
 
+@pytest.mark.long
 def test_averaging_is_within_the_limit_of_who_remembers() -> None:
     for implementation in (None, remembers):
         report = audit_protocol(KEPT, LIMIT, implementation=implementation, trials=3000, level=1e-3, seed=2)
@@ -59,11 +60,13 @@ def test_one_report_without_memory_keeps_its_own_promise() -> None:
     ]
 
 
+@pytest.mark.long
 def test_a_client_who_flips_too_rarely_is_found() -> None:
     report = audit_protocol(KEPT, implementation=flips_too_rarely, trials=2000, level=1e-3)
     assert report.verdict is Verdict.VIOLATES
 
 
+@pytest.mark.long
 def test_the_permanent_response_is_audited_too() -> None:
     response = PermanentResponse(16, 2, f=0.5)
     assert audit_protocol(response, LIMIT, trials=3000, level=1e-3).verdict is Verdict.CONSISTENT
@@ -146,6 +149,7 @@ def test_what_is_no_rappor_is_refused() -> None:
         rappor_subject(3)  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("first", "again"), [(0, 1), (0, 7), (20, 21)])
 def test_a_report_that_is_sent_again_is_found(first: int, again: int) -> None:
     def repeats(value: str, rng: np.random.Generator) -> Bits:

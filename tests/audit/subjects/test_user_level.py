@@ -58,6 +58,7 @@ def test_right_learners_are_not_refuted(learner: StableLearner, selection: Any) 
     assert audit_protocol(fitted(learner, selection), trials=200).violations == ()
 
 
+@pytest.mark.long
 def test_a_claim_is_for_a_user_with_all_her_examples() -> None:
     model = fitted(WeighingLearner(Thresholds(3), 100.0), functools.partial(ExponentialSelection, epsilon=4.0))
     report = audit_protocol(model, (1, 0), trials=400)

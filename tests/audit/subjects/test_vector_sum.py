@@ -34,6 +34,7 @@ def audited(reference: VectorSum, implementation: Any, trials: int = 400, level:
     return {result.check.replace(",", " ").split()[0] for result in report.violations}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", [SUM, SUBSETS], ids=repr)
 def test_right_protocols_are_not_refuted(protocol: VectorSum) -> None:
     assert audited(protocol, outputs(protocol), 500, 0.01) == set()
@@ -83,11 +84,13 @@ def test_the_fault_is_caught_by_the_check_that_should(name: str) -> None:
     assert check in audited(SUM, outputs(faulty(SUM, **methods)))
 
 
+@pytest.mark.long
 def test_messages_that_are_not_shuffled_are_seen() -> None:
     kept = own_vector_sum(SUM, shuffler=lambda messages, rng: messages.symbols)
     assert "message" in audited(SUM, kept, 150)
 
 
+@pytest.mark.long
 def test_a_user_without_blanket_is_named() -> None:
     assert "noise" in audited(SUM, own_vector_sum(faulty(SUM, randomize=last_user_plain)), 250)
 

@@ -74,6 +74,7 @@ def test_pairs_are_the_enumerated_laws(users: int, p: float, epsilon: float) -> 
                 assert found.width <= 1e-11
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("users", "instances"), [(2, 2), (3, 2), (4, 3)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.4, 1.2])
 def test_account_covers_every_dataset_and_every_mix(users: int, instances: int, epsilon: float) -> None:
@@ -86,6 +87,7 @@ def test_account_covers_every_dataset_and_every_mix(users: int, instances: int, 
     assert found.upper <= worst * Fraction(12, 10)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("users", "instances"), [(3, 3), (4, 2), (5, 2)])
 @pytest.mark.parametrize("p", [0.125, 0.375])
 def test_single_pairs_bound_every_mix_of_datasets(
@@ -210,6 +212,7 @@ def test_account_brackets_the_independent_calculation() -> None:
     assert dictionary["delta"] == {"lower": 1e-6, "upper": 1e-6}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("epsilon0", "delta0", "users"), [(0.9, 1e-3, 4000), (0.2, 1e-2, 20_000)])
 def test_published_parameters_keep_their_promise_in_range(epsilon0: float, delta0: float, users: int) -> None:
     assert not CLAIMS.published_notes(users, epsilon0, delta0)
@@ -233,6 +236,7 @@ def test_tiny_masses_of_many_users_contain_what_the_end_attains() -> None:
     assert most <= delta <= least * (1.0 + 1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "square", "bits", "width"),
     [(1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],

@@ -48,6 +48,7 @@ def view_law(x: int, p: float, flood_shape: float, flood_p: float, size: int) ->
     return law
 
 
+@pytest.mark.long
 def test_pair_is_the_law_of_the_two_counts() -> None:
     p, flood_shape, flood_p, size = 0.35, 2.5, 0.3, 44
     with mp.workdps(30):
@@ -120,6 +121,7 @@ def test_published_floods_that_are_too_large_to_be_listed_are_proved_in_closed_f
     assert row.messages_per_user < 12
 
 
+@pytest.mark.long
 def test_exact_plan_at_the_main_job() -> None:
     budget = Budget("2", "1e-6")
     row = plan("3nb", budget, users=30_000, instances=768)
@@ -135,6 +137,7 @@ def test_exact_plan_at_the_main_job() -> None:
     assert again.epsilon.width <= 1e-3 * again.epsilon.upper
 
 
+@pytest.mark.long
 def test_messages_trade_against_error() -> None:
     budget = Budget("2", "1e-6")
     free = plan("3nb", budget, users=300, instances=64)

@@ -63,6 +63,7 @@ def test_the_lower_end_is_attained_by_points(family: LSQFamily, pairs: int) -> N
         assert found.lower >= 0.5 * exact
 
 
+@pytest.mark.long
 def test_the_interval_of_a_rotation_is_narrow() -> None:
     """Rotations of 40 dimensions: with one of them as many coordinates as the ball holds are clipped."""
     bitsum, limit = RandomizedResponse(857, 0.3), 0.3

@@ -46,6 +46,7 @@ def test_moments_by_enumeration_of_all_maps(x: list[float], target: int) -> None
         assert beyond <= distortion_chance(projection, eta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", [4, 16, 64])
 def test_distortion_shrinks_like_the_root_of_the_target(target: int) -> None:
     x = unit(300, 1)
@@ -57,6 +58,7 @@ def test_distortion_shrinks_like_the_root_of_the_target(target: int) -> None:
     assert_mean((norms - 1.0) ** 2, variance)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("target", "eta"), [(256, 0.3), (64, 0.5), (16, 1.0)])
 def test_tails_hold(target: int, eta: float) -> None:
     x = unit(600, 2)

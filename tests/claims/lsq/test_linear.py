@@ -19,6 +19,7 @@ class TestLinearMap(FamilyContract):
     )
 
 
+@pytest.mark.long
 def test_what_clipping_leaves_on_average_over_rotations() -> None:
     x, limit = np.array([[0.6, -0.8, 0.0]]), 0.4
     pairs = [LinearMap(3, "haar", limit, seed=seed).sample(1, np.random.default_rng(0)) for seed in range(6000)]

@@ -33,6 +33,7 @@ def test_holders_are_checked() -> None:
         bit_variance(MECHANISM, 4, 5)
 
 
+@pytest.mark.long
 def test_a_string_of_the_least_holders_is_named_half_the_time() -> None:
     users, listed = 50_000, [f"word {index}" for index in range(50)]
     holders = round(least_holders(MECHANISM, users, len(listed)))

@@ -84,6 +84,7 @@ def test_law_against_the_inverted_generating_function(protocol: BitsumProtocol, 
     assert law.variance == pytest.approx(pmf @ (np.arange(2048) - mean) ** 2, rel=1e-9, abs=1e-7)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS, ids=repr)
 def test_law_against_simulated_users(protocol: BitsumProtocol) -> None:
     rng, runs, instances, bit = np.random.default_rng(71), 1500, 3, 0.3
@@ -99,6 +100,7 @@ def test_law_against_simulated_users(protocol: BitsumProtocol) -> None:
     assert_chances(claims_of(protocol).messages_law(protocol, instances, counted), counts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("family", [GaussianFeatures(2), RandomSigns(2)], ids=repr)
 def test_features_of_kernels_are_fair_coins(family: LSQFamily) -> None:
     protocol, x, rng, private = ThreeNB(2, 0.4, 1.0, 0.5), [[1.0, 0.0], [0.6, 0.8]], *map(np.random.default_rng, (1, 2))

@@ -35,6 +35,7 @@ def test_geometric_noise_is_told_by_its_loss() -> None:
     assert noise_p(1e-300, 2.0) > 0.0
 
 
+@pytest.mark.long
 def test_at_many_instances_larger_shapes_of_one_variance_are_more_private() -> None:
     found = [
         account(ThreeNB(1000, noise_p(44.0, shape), 9.0, 0.99, shape=shape), instances=768, delta=1e-6).epsilon
@@ -94,6 +95,7 @@ def test_a_plan_takes_few_accounts_and_few_messages_and_pure_takes_it_over(monke
     assert not asked
 
 
+@pytest.mark.long
 def test_a_tiny_delta_is_met_by_a_flood_of_a_larger_shape() -> None:
     # Tails were cut at 1e-40, which no delta below it survives, and the first shape of the flood is too long to list.
     row = plan("3nb", Budget("0.06", "2e-54"), users=30_000_000, instances=1)
@@ -102,6 +104,7 @@ def test_a_tiny_delta_is_met_by_a_flood_of_a_larger_shape() -> None:
     assert row.messages_per_user < 1.2
 
 
+@pytest.mark.long
 def test_wide_noise_is_planned_for_as_quickly_as_narrow_noise() -> None:
     # Sums over every value of the noise took 60 s for the differences, and 14 s for the plan.
     target = TargetEpsilon(Full(102), Budget(7.35e-4, 1.65e-6), ThreatModel.COMMUNICATION)

@@ -50,6 +50,7 @@ def test_every_dataset_is_below_every_choice_and_below_a_piece(users: int, p: fl
                 assert any((truth <= profile).all() for profile in profiles)
 
 
+@pytest.mark.long
 def test_pieces_are_made_for_those_who_ask() -> None:
     asked: list[Any] = []
 
@@ -151,6 +152,7 @@ def test_far_members_are_kept_by_their_suprema() -> None:
             assert not cut <= distance < end or (member <= kept * (1.0 + 1e-12)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "instances", "delta"), [(20_000, 0.0106, 64, 1e-8), (100_000, 0.0572, 384, 1e-6)]
 )
@@ -168,6 +170,7 @@ def test_suprema_of_members_far_from_the_end_are_as_good_as_the_members(
     cover.cache_clear()
 
 
+@pytest.mark.long
 def test_no_slope_is_followed_where_epsilon_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: object) -> Pairs:
         raise AssertionError("a slope leads nowhere here")

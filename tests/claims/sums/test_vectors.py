@@ -49,6 +49,7 @@ def test_what_is_clipped_in_the_plane() -> None:
     assert clipped == pytest.approx(1.0 - 3.0 / math.pi, rel=1e-12)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", [Poisson(400, 60.0), NegativeBinomial(400, 30.0, 0.7)])
 @pytest.mark.parametrize(("dimension", "clip"), [(1, 1.0), (2, 1.1), (7, 1.6), (48, 2.5)])
 def test_simulated_errors_and_messages(noise: Poisson, dimension: int, clip: float) -> None:

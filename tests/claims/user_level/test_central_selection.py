@@ -70,6 +70,7 @@ def test_the_upper_end_is_the_supremum_over_all_fractions() -> None:
         assert found.width <= 0.15 * found.upper
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("runs", [2, 3])
 def test_many_runs_contain_every_choice_of_datasets(runs: int) -> None:
     selection = ExponentialSelection(3, 2, 1.1)
@@ -86,6 +87,7 @@ def test_many_runs_contain_every_choice_of_datasets(runs: int) -> None:
         assert found.lower <= worst <= found.upper
 
 
+@pytest.mark.long
 def test_days_of_selections_compose() -> None:
     selection = ExponentialSelection(3, 2, 1.1)
     # Other users' honesty does not matter, and days of several selections compose.

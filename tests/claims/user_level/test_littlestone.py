@@ -115,6 +115,7 @@ def random_law(representation: Representation, rng: np.random.Generator) -> tupl
     return law, (VersionSpaces(representation.concepts).table != target) @ weights
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("representation", CLASSES, ids=str)
 @pytest.mark.parametrize("batch", [1, 3, 10])
 def test_some_hypothesis_is_frequent_and_no_frequent_one_is_bad(representation: Representation, batch: int) -> None:
@@ -232,6 +233,7 @@ def test_a_random_threshold_is_seldom_near_a_frequency() -> None:
                 assert bad / (share / 2) <= 0.5 * unstable + 1e-12
 
 
+@pytest.mark.long
 def test_a_sample_leads_where_its_law_does() -> None:
     # All that is proved, at once: frequencies from t runs and from the law choose the same for most thresholds.
     share, unstable, rng = 0.5, 0.5, np.random.default_rng(6)

@@ -96,6 +96,7 @@ TINY = {
 EPSILONS = (0.1, 0.5, 1.2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TINY)
 def test_interval_holds_the_enumerated_divergence(name: str) -> None:
     protocol = TINY[name]
@@ -210,6 +211,7 @@ def test_theorem_is_private_where_the_entry_says_so(d: int, t: int, epsilon: flo
     assert CLAIMS.delta_upper(protocol, epsilon) <= delta
 
 
+@pytest.mark.long
 def test_least_error_reports_every_coordinate() -> None:
     budget = Budget(1.0, 1e-4)
     best = CLAIMS.least_error(6000, 3, budget, sampled=(1, 3))
@@ -321,6 +323,7 @@ def test_a_run_is_as_many_reports_and_what_hides_too_few_of_them() -> None:
         assert composed.delta(epsilon).upper == pytest.approx(curve.delta(epsilon).upper, rel=1e-3)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("delta", "sampled"), [(1e-12, 2), (1e-15, 2), (1e-40, 2), (1e-40, 1)])
 def test_the_least_blanket_spends_tiny_deltas_and_the_curve_agrees(delta: float, sampled: int) -> None:
     found = CLAIMS.least_blanket(10**6, 10, 3, (1.0, delta), sampled=sampled)

@@ -34,6 +34,7 @@ def test_an_account_writes_a_certificate_that_the_command_checks(tmp_path: Path,
     assert "--certificate" in capsys.readouterr().err
 
 
+@pytest.mark.long
 def test_a_plan_and_a_ledger_write_certificates_of_what_they_print(
     tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_plan_and_a_ledger_write_certificates_of_what_they_print(
     assert not file.exists()
 
 
+@pytest.mark.long
 def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "plan.json"
     asked = [Asked("seen", RandomizedResponse(60, 0.25), 3, 50), Asked("word", Poisson(60, 90.0), 4, 50, "buckets")]

@@ -20,12 +20,14 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_protocols_with_and_between_them_are_accounted_together(run: Run) -> None:
     expected = account(DAYS, delta="1e-6").to_dict()
     assert run("account", *RR, "--delta", "1e-6", "--and", *MORE, "--json") == expected
     assert run("account", *RR, "--json", "--and", *MORE, "--delta", "1e-6") == expected
 
 
+@pytest.mark.long
 def test_a_file_of_days_is_accounted(run: Run, file: Path, tmp_path: Path) -> None:
     expected = account(DAYS, epsilon="0.5", at_most=2).to_dict()
     assert run("account", "days", str(file), "--epsilon", "0.5", "--at-most", "2", "--json") == expected

@@ -9,6 +9,7 @@ from dpverify import cli
 KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta", "1e-4"]
 
 
+@pytest.mark.long
 def test_several_runs_of_a_density_are_told(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["--dimension", "12", "--kernel", "laplacian", "--bits", "8", "--instances", "2"]
     assert cli.main([*KDE, *words]) == 0

@@ -18,6 +18,7 @@ def path(tmp_path: Path, run: Run) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_what_is_spent_is_shown_and_what_is_too_much_refused(
     path: Path, run: Run, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -11,6 +11,7 @@ from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 from tests.cli.words import Run
 
 
+@pytest.mark.long
 def test_it_is_what_the_library_says(run: Run) -> None:
     found = run("account", "steps", "--noise", "1", "--rate", ".01", "--steps", "200", "--delta", "1e-6", "--json")
     assert found == dpverify.account(NoisyStep(1.0, 0.01), instances=200, delta="1e-6").to_dict()

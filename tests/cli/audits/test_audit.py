@@ -44,6 +44,7 @@ def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None
     assert "Undecided" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "audit.npz"
     words = ["audit", "nb", "--users", "60", "--shape", "5", "--p", "0.3", "--trials", "200", "--json"]
@@ -57,6 +58,7 @@ def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pyt
     assert file.read_bytes() == before
 
 
+@pytest.mark.long
 def test_a_figure_is_written(tmp_path: Path) -> None:
     figure = tmp_path / "a.svg"
     words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]

@@ -35,6 +35,7 @@ def biased(rng: np.random.Generator) -> str:
     return "ab"[int(rng.random() < 0.99)]
 
 
+@pytest.mark.long
 def test_two_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     figure = tmp_path / "a.png"
     words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *CLAIM, "--plot", str(figure)]
@@ -76,6 +77,7 @@ def test_a_search(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(check.endswith("others mixed, the last user changes") for check in wrong)
 
 
+@pytest.mark.long
 def test_two_samplers(capsys: pytest.CaptureFixture[str]) -> None:
     pair = ["--first", f"{HERE}:coin", "--second", f"{HERE}:biased", "--trials", "2_000"]
     assert cli.main([*AUDIT, *pair, *CLAIM]) == 1

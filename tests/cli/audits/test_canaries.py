@@ -23,6 +23,7 @@ def target(tmp_path: Path) -> str:
     return str(path)
 
 
+@pytest.mark.long
 def test_a_leak_is_found_in_one_run(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["canaries", f"{target}:scores", *CLAIM]) == 1
     shown = " ".join(capsys.readouterr().out.split())
@@ -39,6 +40,7 @@ def test_the_report_as_json(target: str, capsys: pytest.CaptureFixture[str]) -> 
     assert found["limits"]["not_tested"]
 
 
+@pytest.mark.long
 def test_a_gaussian_claim(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["canaries", f"{target}:scores", "--claim-mu", "0.5", "--guesses", "500"]) == 1
     shown = " ".join(capsys.readouterr().out.split())

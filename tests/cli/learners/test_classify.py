@@ -25,6 +25,7 @@ def data(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_learn_and_predict(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(tmp_path / "model.npz")
     words = ["classify", str(data), "--labels", "y", "--holdout", "0.2", "--output", model, *FAST]
@@ -46,6 +47,7 @@ def test_learn_and_predict(data: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert answer["accuracy"] > 0.9
 
 
+@pytest.mark.long
 def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = blobs(1500, 2, 4, 0)
     pandas.DataFrame(X, columns=list("abcd")).assign(kind=y).to_parquet(tmp_path / "points.parquet")
@@ -75,6 +77,7 @@ def test_too_few_users_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert "users are needed." in said
 
 
+@pytest.mark.long
 def test_what_is_read_is_never_replaced(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, link = tmp_path / "model.npz", tmp_path / "link.npz"
     link.symlink_to(data)

@@ -17,6 +17,7 @@ def one_point_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"dpverify.dossier.gather.{name}", ("1",))
 
 
+@pytest.mark.long
 def test_a_report_is_written_with_an_audit_of_the_users_own(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     given, output = tmp_path / "audit.json", tmp_path / "report.html"
     given.write_text(json.dumps(audit(subject="their counter")), encoding="utf-8")

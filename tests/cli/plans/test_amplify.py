@@ -24,6 +24,7 @@ def test_every_randomizer_is_known(randomizer: str, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["randomizer"] == randomizer
 
 
+@pytest.mark.long
 def test_the_inverse(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--epsilon", "0.05", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

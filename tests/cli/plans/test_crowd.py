@@ -55,6 +55,7 @@ def test_an_epsilon_beyond_all_floats_has_no_cap_and_no_fault(capsys: pytest.Cap
     assert "is proved for no cap" in told["note"]
 
 
+@pytest.mark.long
 def test_a_density_estimator_among_cheaters(capsys: pytest.CaptureFixture[str]) -> None:
     budget = ["--epsilon", "2", "--delta", "1e-3", "--users", "100"]
     words = ["crowd", *budget, "--kernel", "inner-product", "--dimension", "1", "--malicious", "3"]

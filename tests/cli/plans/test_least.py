@@ -19,6 +19,7 @@ MESSAGES = ["least", "messages", "--epsilon", "1", *DELTA, "--error", "0.015", "
 FRONT = ["front", "--epsilon", "1", *DELTA, "--users", "2e3"]
 
 
+@pytest.mark.long
 def test_they_print_what_the_library_returns(run: Run) -> None:
     common = {"instances": 2, "bitsums": ["poisson"]}
     for words, expected in (

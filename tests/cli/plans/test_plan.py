@@ -57,6 +57,7 @@ def test_every_option_of_plan_reaches_the_library(run: Run) -> None:
     assert rows != [plan("3nb", budget, users=1000, instances=8, method="published").to_dict()]
 
 
+@pytest.mark.long
 def test_budgets_are_exact_decimals(run: Run) -> None:
     # The float nearest to 0.1 is above it, so the largest float within the budget is the one before.
     words = ["plan", "--epsilon", "0.1", "--delta", "1e-6", "--users", "1000", "--instances", "4"]
@@ -108,6 +109,7 @@ def test_plan_prints_every_kind_of_parameter(capsys: pytest.CaptureFixture[str])
     assert "estimate=debiased" in capsys.readouterr().out
 
 
+@pytest.mark.long
 def test_a_plan_of_joint_changes_prints_the_command_that_checks_it(run: Run) -> None:
     words = ["plan", "--epsilon", "1", "--delta", "1e-5", "--users", "1000", "--instances", "64", "--bitsum", "rr"]
     found = run(*words, "--squared-change", "4", "--json")
@@ -123,6 +125,7 @@ def test_a_plan_of_joint_changes_prints_the_command_that_checks_it(run: Run) -> 
 GRID = [*replaced(replaced(PLAN, "--epsilon", "0.5,2"), "--users", "1e3,2e3"), "--bitsum", "poisson"]
 
 
+@pytest.mark.long
 def test_lists_make_one_table(run: Run) -> None:
     found = run(*GRID, "--json")
     assert found["budgets"] == [{"epsilon": 0.5, "delta": 1e-6}, {"epsilon": 2.0, "delta": 1e-6}]

@@ -29,6 +29,7 @@ def test_ratings_and_real_numbers_have_a_range(capsys: pytest.CaptureFixture[str
     assert "Sums of numbers from -0.5 to 0.5, budget" in " ".join(capsys.readouterr().out.split())
 
 
+@pytest.mark.long
 def test_vectors_have_a_row_for_each_number_of_bytes(capsys: pytest.CaptureFixture[str]) -> None:
     asked = [*BUDGET, "--users", "1000", "--dimension", "16"]
     assert cli.main([*asked, "--bytes", "20,60", "--json"]) == 0

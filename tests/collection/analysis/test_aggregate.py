@@ -74,6 +74,7 @@ def right(found: Aggregate) -> list[bool]:
     return [bool(each) for each in held.values()]
 
 
+@pytest.mark.long
 def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
     rng, runs = np.random.default_rng(1), 30
     found = [aggregate(PLAN, drawn(PLAN, TRUE, rng)) for _ in range(runs)]
@@ -145,6 +146,7 @@ def test_real_clients_batches_are_read(tmp_path: Path) -> None:
     assert "No alarm" in text
 
 
+@pytest.mark.long
 def test_real_clients_points_become_a_density(tmp_path: Path) -> None:
     where = Query("where", density=200, dimension=2, bandwidth="0.5", classes=2)
     plan = manifest([where.asked(Poisson(THERE, 40.0), THERE)], delta="1e-2")

@@ -26,6 +26,7 @@ def drawn(signs: Signs, protocol: Any, rows: list[list[float]], rng: np.random.G
     return densities(signs, protocol, protocol.users, sums)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("protocol", "classes"), [(RandomizedResponse(40, 0.2), 2), (Poisson(40, 30.0), 1)], ids=repr)
 def test_errors_are_within_their_bound_and_intervals_have_the_truth(protocol: Any, classes: int) -> None:
     """Where all users hold one point the bound is nearly met far from it; waves, coins and noise are drawn anew."""

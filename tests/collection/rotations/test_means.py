@@ -47,6 +47,7 @@ def difference(found: Turned, held: Any, coordinate: int) -> tuple[NDArray[np.fl
     return law, begin
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 @pytest.mark.parametrize("scale", [0.4, 1.7])
 def test_whatever_users_hold_each_end_misses_as_rarely_as_it_says(noise: Any, scale: float) -> None:

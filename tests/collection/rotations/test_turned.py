@@ -30,6 +30,7 @@ def of(dimension: int, users: int, error: float) -> Turned:
     return Turned(signs_of(dimension, np.random.default_rng(dimension)), planned(users, dimension, error))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", CASES)
 def test_clients_and_analysts_turn_alike_and_no_vector_is_longer_than_it_is_accounted_for(case: Any) -> None:
     found, rng = of(*case), random.Random(1)

@@ -40,6 +40,7 @@ def test_what_is_read_is_what_was_written(tmp_path: Path, kernel: str, private: 
     ]
 
 
+@pytest.mark.long
 def test_only_published_values_are_written(tmp_path: Path) -> None:
     X, y = blobs(200, 2, 3, 1)
     model = PrivateDensityClassifier(bits=32, classes=[0, 1], random_state=987_654_321).fit(X, y)
@@ -102,6 +103,7 @@ def edited(path: Path, changes: dict[str, Any], **arrays: Any) -> None:
     np.savez(path, **{**parts, "header": np.array(json.dumps(header)), **arrays})
 
 
+@pytest.mark.long
 def test_a_header_is_not_believed(tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     model = small(epsilon=1)
@@ -139,6 +141,7 @@ def test_what_was_planned_is_proved_again(tmp_path: Path, bitsum: str) -> None:
     assert load_model(tmp_path / "model.npz").guarantee_ == model.guarantee_
 
 
+@pytest.mark.long
 def test_what_is_set_after_the_fit_is_not_written(tmp_path: Path) -> None:
     model, X = small(), blobs(200, 2, 3, 5)[0]
     values = model.decision_function(X)
@@ -170,6 +173,7 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pyte
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+@pytest.mark.long
 def test_hostile_headers_are_refused_in_words(tmp_path: Path) -> None:
     """Every byte of a header changed, and other JSON in each place of it: a model, or one sentence."""
     path, rng = tmp_path / "model.npz", np.random.default_rng(0)

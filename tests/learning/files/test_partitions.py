@@ -30,6 +30,7 @@ def by_hand() -> PrivateDensityClassifier:
     return PrivateDensityClassifier(**SETTINGS).fit_chunks(chunks)
 
 
+@pytest.mark.long
 def test_arrays_are_as_the_same_chunks() -> None:
     lazy = dask.array.from_array(X, chunks=(90, 2)), dask.array.from_array(Y, chunks=90)
     made = PrivateDensityClassifier(**SETTINGS).fit(*lazy)
@@ -46,6 +47,7 @@ def test_data_frames_are_as_the_same_chunks() -> None:
     assert made.feature_names_in_.tolist() == list("abcd")
 
 
+@pytest.mark.long
 def test_densities_are_as_the_same_chunks() -> None:
     settings: dict[str, Any] = {"bits": 32, "random_state": 5}
     lazy = PrivateDensity(**settings).fit(dask.array.from_array(X, chunks=(90, 4)))

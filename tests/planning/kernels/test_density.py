@@ -28,6 +28,7 @@ def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
     assert best.bitsum.bitsum_rmse == pytest.approx(alone.bitsum.bitsum_rmse * 2**0.5, rel=0.05)
 
 
+@pytest.mark.long
 def test_what_is_planned_meets_the_budget_as_a_protocol() -> None:
     found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40)
     (best,) = found.rows
@@ -126,6 +127,7 @@ def test_too_few_messages_are_told_in_one_sentence_with_the_limit_that_was_given
     assert reason.startswith("max_messages_per_user=100 is too few for rr with 128 bits a user or more")
 
 
+@pytest.mark.long
 def test_what_needs_a_trusted_curator_is_not_recommended_beside_what_does_not() -> None:
     names = ["central-gaussian", "local-rr"]
     found = plan_density("inner-product", 32, ("1", "1e-4"), users=90, bitsums=names, every_rung=False)

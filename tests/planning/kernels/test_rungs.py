@@ -26,6 +26,7 @@ def test_the_error_at_one_point_is_exact_and_the_worst(family: LSQFamily, pairs:
     assert found == pytest.approx(max(worst, near), rel=1e-9)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "family", [LinearMap(6, "haar", 0.4, gain=1.1), Identity(6, 0.5), LinearMap(6, rows=2)], ids=repr
 )
@@ -41,6 +42,7 @@ def test_the_error_of_maps_is_a_mean_over_points(family: LSQFamily) -> None:
     assert found == pytest.approx(math.sqrt(max(np.mean(same), np.mean(across))), rel=0.35)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kernel", kernels())
 def test_every_rung_has_twice_the_bits_of_the_one_before(kernel: str) -> None:
     rungs = ladder(kernel, 16, 1.0)

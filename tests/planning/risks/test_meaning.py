@@ -58,6 +58,7 @@ def success(laws: Sequence[Law], chances: Sequence[Fraction]) -> Fraction:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("adjacency", [Adjacency.REPLACE_ONE, Adjacency.ADD_REMOVE])
 def test_no_guess_is_better_and_some_are_as_good(seed: int, adjacency: Adjacency) -> None:
@@ -128,6 +129,7 @@ def power_at(p: Law, q: Law, rate: Fraction) -> Fraction:
     return taken
 
 
+@pytest.mark.long
 def test_of_steps_and_schedules() -> None:
     steps = dpverify.account(dpverify.OpaqueStep(0.5, 0.01), delta="0.1", adjacency="zero-out").meaning()
     assert {risk.guarantee.adjacency for risk in steps.risks} == {Adjacency.ZERO_OUT}

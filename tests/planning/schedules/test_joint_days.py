@@ -88,6 +88,7 @@ def test_a_vector_beside_full_changes_and_others_of_another_length() -> None:
     assert most < account([(one, 1), (bit, 2)], epsilon=epsilon).delta.upper
 
 
+@pytest.mark.long
 def test_honest_users_of_a_density_among_others() -> None:
     fewer = dataclasses.replace(DENSITY, bitsum=RandomizedResponse(1_500, 0.2))
     found = spent([(DENSITY, 1, 1_500), (CROWD, 2)])
@@ -107,6 +108,7 @@ def test_sparse_features_mix_and_those_without_a_law_are_charged_in_full() -> No
     assert account(curator, delta=1e-6).epsilon.lower <= central.upper < 1.0
 
 
+@pytest.mark.long
 def test_joint_changes_are_met_in_all_runs() -> None:
     with pytest.raises(
         ValueError, match=r"^at_most=1 must be omitted: the joint changes of kde are met in all runs\.$"

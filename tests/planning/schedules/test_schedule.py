@@ -52,6 +52,7 @@ def test_why_a_law_was_left_out_is_a_note_without_a_period() -> None:
     assert not note.endswith(".")
 
 
+@pytest.mark.long
 def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
     found = account(days(500, 700, 900, 1100), delta=1e-6).epsilon
     worst = account(RandomizedResponse(500, 0.25), instances=4, delta=1e-6).epsilon
@@ -60,6 +61,7 @@ def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
     assert found.width < 0.01 * found.upper
 
 
+@pytest.mark.long
 def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
     many = days(*range(200, 204))
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
@@ -70,6 +72,7 @@ def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatc
     assert rough.width < 0.05 * rough.upper
 
 
+@pytest.mark.long
 def test_few_listed_flip_probabilities_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
     many = [(RandomizedResponse(200, 0.25 + 0.001 * i), 1) for i in range(4)]
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
@@ -81,6 +84,7 @@ def test_few_listed_flip_probabilities_enclose_many(monkeypatch: pytest.MonkeyPa
     assert rough.width < 0.05 * rough.upper
 
 
+@pytest.mark.long
 def test_at_most_so_many_days_are_those_with_the_fewest_users() -> None:
     few = account(days(500, 520), delta=1e-6).epsilon
     found = account(days(2000, 500, 1500, 520, 1000), delta=1e-6, at_most=2).epsilon
@@ -183,6 +187,7 @@ BINARY = VectorSum(400, 4, 1, 0.5, 4)
 BUCKETS = Histogram(under_estimating(50, 40.0, 0.9), 3)
 
 
+@pytest.mark.long
 def test_every_listed_protocol_mixes_with_others() -> None:
     found = account([(BINARY, 3), (RandomizedResponse(400, 0.25), 1)], delta=1e-6).epsilon
     alone = account(RandomizedResponse(400, 0.25), instances=13, delta=1e-6).epsilon

@@ -96,6 +96,7 @@ def test_several_of_the_steps() -> None:
     assert dpverify.account(laplace, delta=0).epsilon.upper == pytest.approx(3.0)
 
 
+@pytest.mark.long
 def test_more_steps_reveal_less() -> None:
     found = [Steps([(dpverify.RandomAllocation(1.0, steps), 1)]).curve().epsilon(1e-6) for steps in (1, 2, 3, 7, 8)]
     assert all(after.upper < before.lower for before, after in itertools.pairwise(found))

@@ -52,6 +52,7 @@ def test_batches_of_a_fixed_size() -> None:
     assert spent(NoisyStep(2.0, rate.lower, sampling=Sampling.FIXED_SIZE), 50)[1] <= 2.0 * (1.0 + 1e-6)
 
 
+@pytest.mark.long
 def test_the_most_steps() -> None:
     step = NoisyStep(1.0, 0.01)
     found = most_steps((1, "1e-5"), step)

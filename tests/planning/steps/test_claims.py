@@ -97,6 +97,7 @@ def test_days_of_normal_noise_are_one_of_all(step: Any) -> None:
     assert found.guarantee.threat_model is ThreatModel.CENTRAL
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("step", STEPS, ids=str)
 def test_what_stands_beside_a_protocol_is_what_it_is_alone(step: Any) -> None:
     """Shuffled bits that reveal nothing cost nothing: what is left is the account of the steps."""

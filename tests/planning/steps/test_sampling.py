@@ -41,6 +41,7 @@ def law(place: int, size: int = 30) -> list[Fraction]:
     return [Fraction(1, 2 ** abs(z - place)) for z in range(-size, size + 1)]
 
 
+@pytest.mark.long
 def test_every_small_dataset_is_covered() -> None:
     # Records of 0, 1, -1, batches of 2 of 4 or 3, noise of probabilities 2^-|z|: all in rationals, up to its norm.
     norm = Fraction(3)

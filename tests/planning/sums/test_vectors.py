@@ -35,6 +35,7 @@ def test_a_plan_keeps_its_ratio_and_its_budget() -> None:
         assert np.sqrt(np.mean(errors**2)) == pytest.approx(fewer.rmse, rel=0.1)
 
 
+@pytest.mark.long
 def test_more_bytes_are_less_error() -> None:
     limits = (40.0, 160.0)
     front = vector_front((2, 1e-6), users=10_000, dimension=100, max_bytes=(0.01, *limits))
@@ -56,6 +57,7 @@ def test_what_cannot_be_planned() -> None:
         plan_vectors((1, 1e-6), users=100, dimension=8, ratio=1.0)
 
 
+@pytest.mark.long
 def test_a_plan_of_few_messages_is_found_though_no_guess_comes_near() -> None:
     found = plan_vectors(("1", "1e-6"), users=10_000, dimension=64, ratio=3.0)
     assert found.ratio <= 3.0

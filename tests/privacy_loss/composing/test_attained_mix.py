@@ -36,6 +36,7 @@ def _largest(choices: Sequence[Choice], epsilon: float) -> float:
     return max(composed_mix(tuple((pair, 1) for pair in mix), 1e-3).delta(epsilon).upper for mix in mixes)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("users", "p", "instances"), [(4, 0.29707, 4), (6, 0.49, 3), (5, 0.1, 3)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.02, 0.9])
 def test_no_mix_has_more(users: int, p: float, instances: int, epsilon: float) -> None:

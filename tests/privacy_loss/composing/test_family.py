@@ -30,6 +30,7 @@ def swapped(pair: RationalPair) -> RationalPair:
     return pair[1], pair[0]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(rational_pairs(5), st.integers(1, 6), st.floats(0, 3))
 def test_every_mix_of_two_directions_is_covered(pair: RationalPair, instances: int, epsilon: float) -> None:
@@ -157,6 +158,7 @@ def test_a_pair_without_finite_losses_has_no_contour() -> None:
     assert FamilyComposition([other, disjoint], 4, reference_delta=1e-3).delta(1.0).upper == 1.0
 
 
+@pytest.mark.long
 def test_an_epsilon_next_to_nothing_has_an_upper_end() -> None:
     """Where both directions meet delta at epsilon 0, and only the bound on their mixes does not."""
     pair = three_nb(0.99, 9.0, 0.999, 1e-20)

@@ -62,6 +62,7 @@ def check(groups: tuple[list[PrivacyLossDistribution], ...], steps: Steps, gap: 
         assert epsilon <= found.upper_epsilon(exact * (1.0 - 1e-6))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("groups", [([EARLY], [LATE]), ([LATE], [EARLY])])
 @pytest.mark.parametrize("gap", [1e-4, 0.1, 0.4, 0.7, 2.0])
 @pytest.mark.parametrize("along_contours", [False, True])

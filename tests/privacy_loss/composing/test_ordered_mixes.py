@@ -86,6 +86,7 @@ def _listed(law: Law) -> PrivacyLossDistribution:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(60))
 def test_no_mix_exceeds_the_bound_whatever_the_window_the_tilt_and_the_order(seed: int) -> None:
     source = random.Random(seed)

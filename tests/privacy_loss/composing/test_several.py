@@ -16,6 +16,7 @@ from dpverify.privacy_loss.losses.pairs import mixed_reports
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 
+@pytest.mark.long
 @given(
     st.lists(st.lists(rational_pairs(4), min_size=1, max_size=2), min_size=2, max_size=3),
     st.lists(st.integers(1, 2), min_size=3, max_size=3),

@@ -85,6 +85,7 @@ def reports(square: float, coordinates: int) -> JointChange:
     return JointChange([[pair] for pair in pairs], L2Bounded(square, coordinates), reference_delta=1e-6)
 
 
+@pytest.mark.long
 def test_two_halves_of_a_change_are_the_whole() -> None:
     whole = reports(8.0, 64).epsilon_upper(1e-6)
     halves = Together([reports(4.0, 32), reports(4.0, 32)], (), 1e-6).epsilon(1e-6)
@@ -93,6 +94,7 @@ def test_two_halves_of_a_change_are_the_whole() -> None:
     assert uneven.upper == pytest.approx(whole, rel=0.02)
 
 
+@pytest.mark.long
 def test_a_full_change_beside_a_joint_one_counts_as_one_more() -> None:
     pair = mixed_reports(200, 0, 0.2)[0]
     beside = AnyOf([pair], 4)

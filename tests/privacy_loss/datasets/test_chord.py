@@ -44,6 +44,7 @@ MEMBERS = st.lists(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(MEMBERS, MEMBERS)
 def test_every_member_is_below_the_chord_or_the_supremum(first: list, others: list) -> None:
@@ -97,6 +98,7 @@ def test_a_lift_on_one_side_is_one_on_the_other(side: int) -> None:
     assert (member <= 0.5 * (a + b) * (1 + 1e-12) + 1e-13).all()
 
 
+@pytest.mark.long
 @settings(max_examples=100, deadline=None)
 @given(MEMBERS, MEMBERS)
 def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list) -> None:

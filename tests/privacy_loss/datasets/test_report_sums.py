@@ -69,6 +69,7 @@ def check_bins(found: BinnedPairs, row: int, crowd: tuple[int, int, int], p: flo
             assert found.zero_error[row, column] <= 1e-8 * found.zero[row, column]
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 25), st.integers(0, 25), st.integers(0, 12)), min_size=1, max_size=3),

@@ -65,6 +65,7 @@ SHAPES: dict[str, Moduli] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("coarse", [1.0, 100.0])
 @pytest.mark.parametrize("shape", SHAPES)
 def test_no_move_between_the_grid_exceeds_its_cell(shape: str, coarse: float, monkeypatch: pytest.MonkeyPatch) -> None:

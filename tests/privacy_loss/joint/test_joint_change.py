@@ -55,6 +55,7 @@ def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     return p, q
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "square", "coordinates"),
     [(2, 0.1, 1.0, 2), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
@@ -82,6 +83,7 @@ def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: f
         assert epsilon <= joint.epsilon_upper(float(delta) * (1.0 - 1e-9)) + 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("largest", [1e-12, 1.0])
 @pytest.mark.parametrize("square", [1e-40, 1e-180, 1e-298, 5e-324])
 @pytest.mark.filterwarnings("error")
@@ -93,6 +95,7 @@ def test_a_change_whose_square_leaves_the_floats_has_a_bound(square: float, larg
     assert 0.0 <= joint.epsilon(1e-6).upper <= 1e-12
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fraction", [0.3, 0.6, 0.97])
 @pytest.mark.parametrize("epsilon", [-3.0, -0.2, 0.0, 0.7])
 def test_outcomes_that_one_law_cannot_produce_are_charged(fraction: float, epsilon: float) -> None:
@@ -163,6 +166,7 @@ def test_a_ball_allows_for_less() -> None:
     assert bounds[1] < 0.97 * bounds[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("users", "p", "square", "coordinates"), [(3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
 )
@@ -182,6 +186,7 @@ def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: fl
     assert 0.3 * bound < largest <= bound + 1e-14
 
 
+@pytest.mark.long
 def test_what_is_attained_does_not_exceed_the_bound_at_any_epsilon() -> None:
     pair = binomial_randomized_response(200, 0.2, 1e-42)
     for change in (L2Bounded(2.9, 8), L2Ball(0.3, 8)):
@@ -404,6 +409,7 @@ def test_bad_arguments_are_named() -> None:
         joint.delta_upper(math.nan)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("p", [4.4e-18, 1e-300])
 def test_one_loss_that_has_all_of_the_mass_is_no_division_by_zero(p: float) -> None:
     found = account(RandomizedResponse(3, p), instances=4, squared_change=1.0, delta=1e-7).epsilon
@@ -423,6 +429,7 @@ def test_a_quick_bound_tells_what_is_far_below() -> None:
     assert near == sharp
 
 
+@pytest.mark.long
 def test_a_bound_that_is_too_much_need_not_be_the_least() -> None:
     change, delta = L2Bounded(0.5, 100), 1e-6
 
@@ -473,6 +480,7 @@ def test_what_fades_adds_up_over_all_moves(kind: type[L2Bounded], monkeypatch: p
     assert (np.array(lost) > 0.97 * allowed).any()
 
 
+@pytest.mark.long
 def test_what_all_bits_in_full_have_contradicts_no_cover() -> None:
     # The pieces of randomized response's cover are above the pairs that bound all of it in full.
     protocol, delta = RandomizedResponse(41, 0.21465635194333965), 0.009016416530871556

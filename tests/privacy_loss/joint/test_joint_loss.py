@@ -127,6 +127,7 @@ def test_no_view_tells_more_than_her_own_bits() -> None:
     assert found.upper == pytest.approx(4.0 * (math.log1p(0.25) - math.log1p(-0.25)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 0.6])
 def test_one_bit_without_noise_is_a_report_that_is_flipped(epsilon: float) -> None:
     # Of chance .65 before and .35 after: the bound is attained.
@@ -146,6 +147,7 @@ def test_the_largest_loss_within_an_epsilon_uses_all_of_a_ball(square: float, co
     assert float(epsilon) * (1.0 - 1e-12) <= largest <= float(epsilon)
 
 
+@pytest.mark.long
 def test_bits_that_are_private_by_themselves_need_next_to_no_noise() -> None:
     assert largest_loss_within(Fraction(3), L2Ball(0.5, 2)) == 100.0
     row = plan("rr", (3, 1e-9), users=50, instances=2, squared_change=0.5, ball=True)

@@ -94,6 +94,7 @@ def test_the_bound_is_the_worse_of_large_and_small_moves() -> None:
     assert deltas[1] >= 0.05
 
 
+@pytest.mark.long
 def test_epsilon_is_the_least_at_which_the_divergence_is_allowed() -> None:
     large = bound(L2Ball(1.0, 3))
     for allowed in (0.2, 0.05):
@@ -194,6 +195,7 @@ def test_where_few_moves_among_others_have_a_sharper_bound_that_is_taken() -> No
     assert large.epsilon(0.05, 0.0, lambda most: 0.25 * most) == pytest.approx(0.25, rel=1e-2)
 
 
+@pytest.mark.long
 def test_a_rare_large_loss_is_looked_at_where_its_moments_peak() -> None:
     # With a tilt for moves around one half alone it is 11 % and 192 % above what is attained.
     for users, p, width in ((50, 0.2, 0.02), (30_000, 0.0003, 0.4)):

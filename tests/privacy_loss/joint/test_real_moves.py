@@ -63,6 +63,7 @@ def hunted(flips: int, grain: int, dimension: int, scale: float, clip: float, ch
     return [share / bound for share, bound in zip(largest, bounds, strict=True)]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("flips", "grain", "dimension", "scale", "clip"),
     [(16, 4, 1, 1.0, 1.0), (16, 4, 1, 0.4, 0.4), (16, 4, 1, 2.3, 2.3), (8, 3, 2, 1.2, 0.9)],

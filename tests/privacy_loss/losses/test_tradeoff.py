@@ -96,6 +96,7 @@ def delta_of(pairs: Sequence[RationalPair], slack: float = 0.0) -> Callable[[flo
     return delta
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(st.lists(rational_pairs(4), min_size=1, max_size=2), st.sampled_from([0.0, 1e-3, 0.05]))
 def test_a_curve_encloses_the_exact_trade_off(pairs: list[RationalPair], slack: float) -> None:

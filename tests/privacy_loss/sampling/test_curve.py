@@ -109,6 +109,7 @@ def test_pairs_of_two_kinds_compose() -> None:
             assert found.width <= 1e-2 * found.upper
 
 
+@pytest.mark.long
 def test_what_does_not_fit_is_kept_or_refused() -> None:
     with mock.patch.object(curve, "_MOST_BYTES", 2**16):
         first = sampled(1.0, 0.01, 1e-6, 10_000, 1e-6)

@@ -70,6 +70,7 @@ def test_lists_of_opposite_records_are_above_and_below_the_truth() -> None:
                 assert above.up.delta(epsilon).upper - below.up.delta(epsilon).lower < 4e-3 * float(truth)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("law", "noise", "rate", "step"), CASES)
 def test_masses_and_losses_are_within_their_errors(law: str, noise: float, rate: float, step: float) -> None:
     line = line_of(law, noise)
@@ -119,6 +120,7 @@ REPLACED = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("noise", "rate", "step"), REPLACED)
 def test_masses_and_losses_where_a_record_becomes_its_opposite(noise: float, rate: float, step: float) -> None:
     line = NoiseLine.gaussian(noise, 1e-30, opposite=True)

@@ -43,6 +43,7 @@ def private_matrix(rng: np.random.Generator, epsilon0: float, inputs: int, outpu
             return np.asarray(rows)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("seed", range(8))
 def test_every_mechanism_of_the_class_is_covered(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -58,6 +59,7 @@ def test_every_mechanism_of_the_class_is_covered(seed: int) -> None:
         assert truth <= variation_ratio(p * (1 + 1e-9), beta, q * (1 + 1e-9), USERS).delta(epsilon).upper
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("classes", [2, 3, 4])
 @pytest.mark.parametrize("epsilon0", [0.5, 2.0])
 def test_randomized_response_is_enclosed(classes: int, epsilon0: float) -> None:

@@ -28,6 +28,7 @@ def test_rare_large_values_are_no_obstacle(weights: list[float], values: list[fl
     assert truth <= gridded_excess(variable(weights, values), COPIES) <= float(truth) * 1.001
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weights", "values"), RARE)
 @pytest.mark.parametrize("spacing", [0.25, 1.0, 4.0])
 def test_the_spread_to_the_grid_only_adds(
@@ -38,6 +39,7 @@ def test_the_spread_to_the_grid_only_adds(
     assert exact(weights, moved) <= gridded_excess(variable(weights, moved), COPIES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weights", "values"), RARE)
 @pytest.mark.parametrize("capped", [0.01, 0.5, 0.9])
 def test_what_the_cap_takes_is_added(
@@ -47,6 +49,7 @@ def test_what_the_cap_takes_is_added(
     assert exact(weights, values) <= gridded_excess(variable(weights, values), COPIES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("weights", "values"), CASES + RARE)
 @pytest.mark.parametrize("decay", [0.5, 2.0, 5.0])
 def test_sums_beyond_the_window_are_charged(

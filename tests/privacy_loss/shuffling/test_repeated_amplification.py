@@ -17,6 +17,7 @@ def test_one_round_is_the_curve_itself() -> None:
     assert RepeatedAmplification(one, 1).delta(0.2) == one.delta(0.2)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [2, 30])
 def test_rounds_compose_like_listed_losses(rounds: int) -> None:
     """The clones' losses, listed one by one by another module, and composed by the engine."""

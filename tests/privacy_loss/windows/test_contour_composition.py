@@ -53,6 +53,7 @@ def holds(interval: Interval, exact: float) -> bool:
     return interval.lower <= exact <= interval.upper
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(
     st.lists(st.tuples(rational_pairs(5), st.integers(1, 10)), min_size=1, max_size=2),
@@ -101,6 +102,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("copies", [(1, 0), (30, 0), (7, 11), (400, 300), (20_000, 1)])
 @pytest.mark.parametrize("delta", [0.2, 1e-4, 1e-30])
 @pytest.mark.parametrize("kinds", [("reports", "reports"), ("counts", "poisson"), ("laplace", "counts")])

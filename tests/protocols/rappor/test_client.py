@@ -20,6 +20,7 @@ from tests.samples import assert_law
 MECHANISM = Rappor(2, 1, cohorts=3, f=0.5, p=0.25, q=0.875, reports=2)
 
 
+@pytest.mark.long
 def test_reports_have_the_law_of_the_simulation() -> None:
     entropy = random.Random(6)
     sent = []

@@ -39,6 +39,7 @@ def test_counts_are_those_of_a_loop_and_add_up() -> None:
     np.testing.assert_array_equal((total + empty).ones, counts.ones)
 
 
+@pytest.mark.long
 def test_sampled_counts_have_the_law_of_counted_reports() -> None:
     rng = np.random.default_rng(2)
     simulated, sampled = [], []
@@ -51,6 +52,7 @@ def test_sampled_counts_have_the_law_of_counted_reports() -> None:
     assert_same_law(simulated, sampled)
 
 
+@pytest.mark.long
 def test_debiased_counts_are_unbiased_with_the_stated_noise() -> None:
     # In one cohort, where nothing else is random.
     mechanism = Rappor(4, 2, f=0.5, p=0.25, q=0.75)
@@ -72,6 +74,7 @@ def named_too_often(named: int, runs: int) -> bool:
     return bool(stats.binomtest(named, runs, 0.05, alternative="greater").pvalue <= FALSE_ALARM)
 
 
+@pytest.mark.long
 def test_few_candidates_are_estimated_without_bias() -> None:
     # Hash functions and holders are the same in every run: 40 of 512 bits' candidates, of whom half hold nothing.
     rng, held = np.random.default_rng(4), dict(list(HELD.items())[:20])
@@ -95,6 +98,7 @@ def test_few_users_per_cohort_are_estimated_without_bias(f: float, p: float, q: 
     assert abs(np.mean(scores)) < 0.5
 
 
+@pytest.mark.long
 def test_many_candidates_are_no_more_certain_than_said() -> None:
     # Over random hash functions: other strings in every run. 80 candidates of 512 bits.
     rng, scores, named = np.random.default_rng(5), [], 0
@@ -117,6 +121,7 @@ def test_the_frequent_strings_are_found_in_order() -> None:
     assert all(a >= b for a, b in itertools.pairwise(found.values()))
 
 
+@pytest.mark.long
 def test_strings_that_are_not_listed_cost_certainty_and_no_false_names() -> None:
     rng = np.random.default_rng(6)
     heavy = {**HELD, "unlisted": 60_000}

@@ -14,6 +14,7 @@ from tests.samples import assert_mean, assert_same_law, rows, sphere
 SMALL = UnaryVectorSum(Poisson(3, 0.6), dimension=2, scale=1.7, clip=1.2)
 
 
+@pytest.mark.long
 def test_messages_and_views_have_one_law() -> None:
     vectors, rng, entropy = sphere(3, 2, 1), np.random.default_rng(5), random.Random(5)
     sent = [SMALL.randomize(vectors, rng) for _ in range(3000)]

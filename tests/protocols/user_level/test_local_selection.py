@@ -27,6 +27,7 @@ def test_signs_are_those_of_the_walsh_matrix(candidates: int) -> None:
     assert (1 - 2 * selection.signs(columns, rows) == hadamard(selection.order)).all()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("candidates", [2, 5, 8])
 def test_estimates_are_the_transform_and_unbiased(candidates: int) -> None:
     selection, rng = HadamardSelection(candidates, 0.8), np.random.default_rng(1)

@@ -1,6 +1,7 @@
 """Algorithm 3 draws by the weights it says."""
 
 import numpy as np
+import pytest
 
 from protocols.user_level.representations import HashedPoints, Thresholds
 from protocols.user_level.stable_learner import WeighingLearner
@@ -12,6 +13,7 @@ class TestWeighingLearner(StableLearnerContract):
     learner = WeighingLearner(Thresholds(8), 60.0)
 
 
+@pytest.mark.long
 def test_hypotheses_have_the_weights_of_their_errors() -> None:
     learner, rng = WeighingLearner(Thresholds(2), 3.0), np.random.default_rng(5)
     points, labels = [0, 0, 0, 1, 1], [0, 0, 1, 1, 1]

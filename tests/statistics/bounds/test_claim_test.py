@@ -168,6 +168,7 @@ def test_the_lower_end_is_above_the_claim_if_and_only_if_that_is_refuted(delta: 
     assert 0.1 * len(verdicts) < sum(verdicts) < 0.9 * len(verdicts)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("claim", [GaussianDP(1.0), ConcentratedDP(0.3), RenyiDP(8.0, 1.0)], ids=str)
 def test_the_level_of_a_curve_is_exact_at_its_edge(claim: CurveClaim) -> None:
     # Every outcome of 60 draws on either input, of the coins that a claim just allows.

@@ -189,6 +189,7 @@ def test_it_takes_well_under_a_second() -> None:
     assert time.process_time() - began < 2.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("canaries", "guesses", "mu"), [(200, 200, 1.0), (200, 60, 1.0), (500, 500, 0.4)])
 def test_gaussian_noise_is_refuted_no_more_often_than_the_level(canaries: int, guesses: int, mu: float) -> None:
     level, runs = 0.1, 4000

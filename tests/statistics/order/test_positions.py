@@ -38,6 +38,7 @@ def checked(shuffle: Shuffle, runs: int, seed: int = 1, users: int = 40) -> floa
     return counts.check().p_value
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("shuffle", "runs"), [(last_stays, 300), (naive, 4_000), (few_seeds, 8_000)])
 def test_a_shuffler_that_is_not_uniform_is_seen(shuffle: Shuffle, runs: int) -> None:
     assert checked(shuffle, runs) < 1e-6

@@ -36,6 +36,7 @@ def test_drift_of_the_scale_is_found() -> None:
     assert p_value(noise() * np.linspace(1.5, 0.7, N)) < 1e-6
 
 
+@pytest.mark.long
 def test_runs_of_one_law_are_rarely_blamed() -> None:
     rng = np.random.default_rng(8)
     draws = [rng.laplace(size=1000) for _ in range(50)] + [rng.integers(0, 3, 1000) * 1.0 for _ in range(50)]

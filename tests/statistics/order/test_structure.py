@@ -41,6 +41,7 @@ def in_blocks(runs: Sequences, rng: np.random.Generator) -> Sequences:
     return [np.concatenate([rng.permutation(half) for half in np.array_split(run, 2)]) for run in runs]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("faulty", [in_user_order, by_fixed_permutation, rotated, in_blocks])
 def test_no_shuffle_is_seen_in_each_of_its_forms(
     faulty: Callable[[Sequences, np.random.Generator], Sequences],

@@ -19,6 +19,7 @@ from dpverify.statistics.outputs.pooled import (
 EPSILON = 0.5
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sizes", [(9,), (12, 12), (8, 14, 20)])
 def test_the_level_is_exact_given_what_was_drawn(sizes: tuple[int, ...]) -> None:
     # All outcomes that the claim allows at its very boundary: each set leans to either input by e^epsilon.
