@@ -328,8 +328,7 @@ def _kept(
     for limit in limits if beside else ():
         if not alone(beside, limit.days, limit.budget.delta, _WIDTH).lower < limit.budget.epsilon:
             raise InfeasibleBudgetError(
-                f"the budget {limit.budget} for {counted(limit.days, 'day')} is spent by the steps beside the queries "
-                "alone."
+                f"the budget {limit.budget} for {limit.days} days is spent by the steps beside the queries alone."
             )
     level, binding = 0.0, limits[0]
     for limit in sorted(limits, key=lambda limit: -_guess(asked, limit, users)):
@@ -343,9 +342,7 @@ def _kept(
         # A level has no size of its own, with weights and numbers of users of any size: its ratio to a guess has one.
         found = smallest_at_level(at, limit.budget.epsilon, 1.0, _LARGEST, _TOLERANCE)
         if found is None:
-            raise InfeasibleBudgetError(
-                f"the budget {limit.budget} for {counted(limit.days, 'day')} cannot be met by any noise."
-            )
+            raise InfeasibleBudgetError(f"the budget {limit.budget} for {limit.days} days cannot be met by any noise.")
         level, binding = found * start, limit
         while joint and spent(level, limit) > limit.budget.epsilon:  # a guess is some per mille below the proof
             level *= spent(level, limit) / limit.budget.epsilon * (1.0 + _TOLERANCE)
@@ -360,8 +357,7 @@ def _kept(
         )
         if guarantee.epsilon > limit.budget.epsilon:
             raise InfeasibleBudgetError(
-                f"the budget {limit.budget} for {counted(limit.days, 'day')} cannot be proved at the noise that "
-                "another one needs."
+                f"the budget {limit.budget} for {limit.days} days cannot be proved at the noise that another one needs."
             )
         changed = limit.days * sum(query.changed for query in asked)
         met.append(MetLimit(limit.budget, limit.days, changed, guarantee, limit is binding))
