@@ -324,4 +324,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOME_OF})
+    return sorted({name for name in globals() if name[0] == "_"} | {*__all__, *_HOME_OF})

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 
 from dpverify.digits import rounded_down, rounded_up, typed, unrounded
 from dpverify.shown import Plain, plain
-from protocols.validation import check_choice
+from protocols.validation import check_choice, meant_number
 
 __all__ = [
     "Adjacency",
@@ -205,7 +205,7 @@ def exact_number(name: str, value: Number) -> Fraction:
     try:
         exact = _rational(value)
     except (ValueError, OverflowError, ZeroDivisionError):
-        raise ValueError(f"{name}={value!r} must be a finite number.") from None
+        raise ValueError(f"{name}={value!r} must be a finite number{meant_number(value)}.") from None
     # What rounds to 0, or to infinity, would be answered as if that had been asked.
     if exact and not _LEAST <= abs(exact) <= _MOST:
         raise ValueError(f"{name}={value!r} must be 0 or in [5e-324, 1.79e308] in size, as floats are.")

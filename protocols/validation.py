@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
@@ -38,6 +39,7 @@ __all__ = [
     "check_real",
     "check_vectors",
     "meant",
+    "meant_number",
     "plain_numbers",
 ]
 
@@ -192,6 +194,15 @@ def meant(value: Any, known: Iterable[str]) -> str:
     words = {str(word).lower(): str(word) for word in known}
     near = get_close_matches(value.lower(), words, 1, 0.65) if isinstance(value, str) else []
     return f" (did you mean {words[near[0]]!r}?)" if near else ""
+
+
+def meant_number(text: Any) -> str:
+    """Return how a percentage or a power of ten is written, for the end of a message; nothing for any other text."""
+    percent = re.fullmatch(r" *(\d+[.]?\d*) ?%", text) if isinstance(text, str) else None
+    power = re.fullmatch(r"10(?:\^|\*\*)([+-]?\d{1,3})", text) if isinstance(text, str) else None
+    if percent:
+        return f"; write {text} as {float(Fraction(percent[1]) / 100)}"
+    return f"; write {text} as 1e{power[1]}" if power else ""
 
 
 def check_file(name: str, path: Path, wanted: str) -> None:

@@ -27,6 +27,7 @@ def test_type_checkers_and_interpreters_see_the_same_names() -> None:
     assert shown_to_type_checkers() == dpverify._HOME_OF
     assert set(dpverify._HOME_OF) - set(dpverify.__all__) == ESTIMATORS
     assert set(dpverify.__all__) <= set(dpverify._HOME_OF) <= set(dir(dpverify))
+    assert not {"TYPE_CHECKING", "annotations", "importlib"} & set(dir(dpverify))
 
 
 @pytest.mark.parametrize("name", dpverify._HOME_OF)

@@ -17,7 +17,7 @@ import typer
 
 from dpverify.cli.formats import choose, offer_formats
 from dpverify.cli.groups import on_few_columns, under_headings
-from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
+from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 from dpverify.cli.protocol_names import known_name
 from dpverify.optional import MissingPackageError, needing
 
@@ -185,6 +185,8 @@ def _run(words: list[str]) -> int:
     except ValueError as error:
         # What else a limit's message says is in arguments of the engine, for which there are no options.
         raise ValueError(as_typed(str(getattr(error, "reason", error)), options)) from error
+    except _usage_error() as error:
+        raise ValueError(unknown(error.format_message(), command, words)) from error  # type: ignore[attr-defined]
     # Here, not at the interpreter's end: a full disk can still be told.
     sys.stdout.flush()
     return status

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from dpverify.cli.protocol_names import known_name
+from dpverify.cli.protocol_names import bitsums, either, known_name
 from protocols.validation import meant
 
-__all__ = ["as_typed", "invoked", "options_of", "refuse_repeated"]
+__all__ = ["as_typed", "invoked", "options_of", "refuse_repeated", "unknown"]
 
 _OTHER_NAMES = {
     "max_messages_per_user": "max_messages",
@@ -68,6 +68,32 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
         behind = r"(?![\w(])" if "_" in name else "(?==)"
         message = re.sub(rf"(?<![-\w.'\"/]){name}{behind}", option, message)
     return _ENUM.sub(r"\1", _FLAG.sub(r"\1", message))
+
+
+def unknown(message: str, command: Any, words: Sequence[str]) -> str:
+    """Return what the parser says of words, with the word that was meant where it knows one of them not.
+
+    - message: In the parser's words.
+    - command: What the words lead to.
+    - words: Everything that was typed.
+    """
+    strange = re.match(r"No such option: (\S+)", message)
+    if not strange:
+        extra = re.fullmatch(r"Got unexpected extra argument\S* \((\S+)\)", message)
+        name = known_name(extra[1], bitsums()) if extra and "bitsum" in options_of(command) else None
+        return f"{message}; a protocol is chosen by --bitsum {name}." if name else message
+    option = strange[1]
+    behind = [name for name, each in getattr(command, "commands", {}).items() if option in _typed(each)]
+    if behind:
+        place = next((name for name in behind if name in words), behind[0])
+        return f"No such option: {option}; it must stand behind a command, such as {place} {option}."
+    known = _typed(command)
+    begins = [name for name in known if name.startswith(option)]
+    return f"No such option: {option}{f' (did you mean {either(begins)}?)' if begins else meant(option, known)}."
+
+
+def _typed(command: Any) -> list[str]:
+    return [name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)]
 
 
 def refuse_repeated(words: Iterable[str], options: Iterable[str]) -> None:

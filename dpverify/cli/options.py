@@ -5,6 +5,7 @@
 # evaluate the annotations of `parsed` anew for every option.
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
@@ -13,7 +14,7 @@ from typing import Any, NoReturn
 import typer
 
 from dpverify.cli.protocol_names import known_name
-from protocols.validation import meant
+from protocols.validation import meant, meant_number
 
 __all__ = ["choice", "exact", "integer", "number", "read_exactly"]
 
@@ -27,8 +28,9 @@ _SHOWN = 40
 def _refuse(option: str, text: str, wanted: str) -> NoReturn:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     comma = "," in text and _decimal(text.replace(",", "")) is not None
-    percent = _decimal(text[:-1]) if text.endswith("%") and "finite number" in wanted else None
-    instead = f"; write {text} as {float(percent / 100)}" if percent is not None else ""
+    instead = meant_number(text) if "number" in wanted else ""
+    if option == "--confidence" and (value := _decimal(text)) is not None and 1 < value < 100:
+        instead = f"; {text} % is {float(value / 100)}"
     raise ValueError(f"{option}={shown!r} must be {wanted}{', without commas' if comma else ''}{instead}.")
 
 
@@ -83,6 +85,8 @@ def _each(
         # 50,000 is one number with a comma, and no list.
         if any(part[:1] == "0" and part[1:2].isdigit() for part in parts[1:]):
             return (parse(option, text),)
+        if re.fullmatch(r"\d{1,3}(,\d{3})+", text):
+            _refuse(option, text, "a list with a space behind each comma, or one number")
         found: dict[Any, Any] = {}
         for part in parts:
             read = parse(option, part.strip())
@@ -116,10 +120,11 @@ def integer(*names: str, within: str, help: str, several: bool = False) -> Any:
     return _option(_each(parse) if several else parse, metavar, names, help.format(within))
 
 
-def number(*names: str, within: str, help: str) -> Any:
+def number(*names: str, within: str, help: str, what: str = "") -> Any:
     """Return an option that takes the float nearest to a decimal; one that no float is near to is refused.
 
     - *names, within, help: As for `integer`.
+    - what: Of what it is a number, for the message, such as `, a share`.
     """
 
     def parse(option: str, text: str) -> float:
@@ -129,7 +134,7 @@ def number(*names: str, within: str, help: str) -> Any:
             or_zero = " that is 0 or" if _inside(0.0, within) else ","
             _refuse(option, text, f"a number in {within}{or_zero} at least 5e-324")
         if not math.isfinite(nearest) or not _inside(nearest, within):
-            _refuse(option, text, f"a finite number in {within}")
+            _refuse(option, text, f"a finite number in {within}{what}")
         return nearest
 
     return _option(parse, "NUMBER", names, help.format(within))

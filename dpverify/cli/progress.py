@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from threading import Timer
+
+import typer
 
 from dpverify.cli.output import console
 
@@ -14,18 +17,33 @@ Progress = Callable[..., object]
 """`progress(done, total)`, as what takes long calls it; a third argument says what is counted from then on."""
 _PATIENCE = 1.0
 """Seconds after which something is shown: who waits for less has read nothing yet."""
+_EVERY = 10.0
+"""Seconds between lines in a file."""
+
+
+def _in_lines(what: str) -> Progress:
+    last = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal last
+        if time.monotonic() >= last + _EVERY:
+            last = time.monotonic()
+            typer.echo(f"{done:,} of {total:,} {what} ...", err=True)
+
+    return tell
 
 
 @contextmanager
-def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
+def told(what: str, *, patience: float = _PATIENCE, lines: bool = False) -> Iterator[Progress]:
     """Show a bar with the time that is left while something runs, and nothing where standard error is no terminal.
 
     - what: What is counted, such as `plans`.
     - patience: Seconds before the bar appears.
+    - lines: Whether there is a line every ten seconds where standard error is no terminal.
     """
     screen = console(stderr=True)
     if not screen.is_interactive:
-        yield lambda done, total, what="": None
+        yield _in_lines(what) if lines else lambda done, total, what="": None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from decimal import Decimal
 from pathlib import Path
@@ -25,6 +27,22 @@ _QUERY = {"name"}, {field.name for field in fields(Query)} - {"name"}
 """The keys that must be there, and those that may."""
 
 
+def _in_words(read: Callable[[Path], Design]) -> Callable[[Path], Design]:
+    """Return what raises a ValueError for a value of another type, as for every other one: a file has no types."""
+
+    @functools.wraps(read)
+    def called(path: Path) -> Design:
+        try:
+            return read(path)
+        except TypeError as error:
+            if " must be " not in str(error):
+                raise
+            raise ValueError(re.sub(r"Decimal\('(.*?)'\)", r"\1", str(error))) from error
+
+    return called
+
+
+@_in_words
 def read_design(path: Path) -> Design:
     """Return the design that a file asks for.
 

@@ -149,7 +149,7 @@ def rehearse(
     workers : int
         Processes.
     progress : callable, optional
-        Called with the number of files that are there, and of all.
+        Called with how many steps are done, files written and then days read, and with the number of all.
 
     Returns
     -------
@@ -168,8 +168,7 @@ def rehearse(
         if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum)):
             raise TypeError(f"plan must have queries of bits, buckets, points or vectors, not {each.name!r}.")
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
-    check_integer("days", days, low=1)
-    check_integer("workers", workers, low=1)
+    days, workers = check_integer("days", days, low=1), check_integer("workers", workers, low=1)
     for name, share in (("offline", offline), ("cheats", cheats)):
         check_real(name, share, low=0.0, high=1.0, high_open=True)
     silent, cheating = int(users * offline), int(users * cheats)
@@ -201,17 +200,19 @@ def rehearse(
                 key = (seed, day, place, instance)
                 tasks.append((key, name, truths[place][instance], users - silent, cheating))
     write = functools.partial(_written, Batches(plan.data, plan.hash), folder)
+    told, size = progress or (lambda done, total: None), 0
     with ExitStack() as stack:
         mapped: Callable[..., Iterable[int]] = map
         if workers > 1:
             pool = stack.enter_context(ProcessPoolExecutor(workers))
             mapped = functools.partial(pool.map, chunksize=max(1, len(tasks) // (8 * workers)))
-        size = 0
         for done, written in enumerate(mapped(write, tasks), 1):
             size += written
-            if progress is not None:
-                progress(done, len(tasks))
-    found = tuple(aggregate(plan, reader.files([folder / name]), confidence=confidence, points=at) for name in names)
+            told(done, len(tasks) + days)
+    found: tuple[Aggregate, ...] = ()
+    for name in names:
+        found += (aggregate(plan, reader.files([folder / name]), confidence=confidence, points=at),)
+        told(len(tasks) + len(found), len(tasks) + days)
     rows = tuple(_compared(*each, found, points) for each in zip(queries, truths, strict=True))
     return Rehearsal(users, silent, cheating, days, size, rows, found)
 

@@ -93,7 +93,9 @@ def find(name: str) -> tuple[Theorem, ...]:
     )
     for reading in readings if sought else ():
         if found := tuple(theorem for theorem in known if reading(theorem)):
-            return found
+            # Those first whose name or source has it: others only mention it.
+            cited = f" {' '.join(sought)} "
+            return tuple(sorted(found, key=lambda t: [cited not in _words(text) for text in (t.name, t.source)]))
     raise ValueError(f"NAME={name!r} must be part of a theorem's name, source or text; `dpverify theorems` lists all.")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
@@ -103,7 +104,11 @@ def _published(
     try:
         protocol: BitsumProtocol = claims.published_against(adversary, users, share.epsilon0, share.delta0)
         return protocol
-    except (FormulaRangeError, InfeasibleBudgetError, CapacityError):
+    except FormulaRangeError as error:
+        if not re.match(r"(epsilon|delta)0=\S+ must ", str(error)):
+            raise
+        raise FormulaRangeError(f"the published formula, with what the budget leaves an instance: {error}") from error
+    except (InfeasibleBudgetError, CapacityError):
         raise
     except (ValueError, ArithmeticError) as error:
         raise FormulaRangeError(

@@ -153,7 +153,13 @@ def plan_notes(row: PlanRow, common: ThreatModel, *, words: bool = True) -> list
     special = [] if adversary is common else [f"{adversary.value} threat model"]
     if words:
         special += [f"{name}={value}" for name, value in row.parameters.items() if isinstance(value, str)]
-    return [*row.notes, *special]
+    return [*row.notes, *_in_vain(row), *special]
+
+
+def _in_vain(row: PlanRow) -> list[str]:
+    """Return what to say of an error that is larger than the largest of n/2."""
+    half = row.bitsum_rmse > row.protocol.users / 2
+    return ["answering n/2, without any message, errs less"] if half else []
 
 
 def plan_row_table(row: PlanRow) -> RenderableType:
@@ -165,7 +171,7 @@ def plan_row_table(row: PlanRow) -> RenderableType:
         Text(f"messages per user and instance: {number(row.messages_per_user)} expected"),
         Text(f"the whole: {row.guarantee}"),
         *([] if row.honest is None else [Text(enough(row.honest, row.protocol.users))]),
-        *(Text(f"{note}.") for note in row.notes),
+        *(Text(f"{note}.") for note in (*row.notes, *_in_vain(row))),
     )
 
 
@@ -258,7 +264,7 @@ def _instances(result: AccountResult) -> str:
 
     change = result.change
     if isinstance(result.protocol, BitsumProtocol):
-        shown = f"I = {change.instances:,} instances"
+        shown = f"I = {counted(change.instances, 'instance')}"
     else:
         shown = "1 run" if change.instances == 1 else f"{change.instances:,} runs"
     return changed(shown, change)

@@ -90,12 +90,20 @@ def test_exact_numbers_stay_texts() -> None:
         ("x", "a finite number in (0, 1)"),
         ("x%", "a finite number in (0, 1)"),
         ("90%", "a finite number in (0, 1); write 90% as 0.9"),
+        ("10^-6", "a finite number in (0, 1); write 10^-6 as 1e-6"),
         ("1e-308", "a number in (0, 1), of a size from 1e-307 to 1e307"),
         ("1/1e308", "a number in (0, 1), of a size from 1e-307 to 1e307"),
     ):
         with pytest.raises(ValueError, match=r"^--value=") as caught:
             typed(option, str, text)
         assert str(caught.value) == f"--value={text!r} must be {wanted}."
+
+
+def test_a_confidence_in_per_cent_and_a_share_are_told() -> None:
+    with pytest.raises(ValueError, match=r"in \(0, 1\); 95 % is 0.95\.$"):
+        typed(number("--confidence", within="(0, 1)", help=""), float, "95", name="--confidence")
+    with pytest.raises(ValueError, match=r"in \(0, 1\], a share\.$"):
+        typed(number(within="(0, 1]", help="", what=", a share"), float, "10")
 
 
 def test_words_are_known_in_any_case() -> None:
@@ -142,6 +150,7 @@ def test_an_option_may_take_several_values() -> None:
     ("text", "told"),
     [
         ("50,000", "--value='50,000' must be an integer in [1, inf), without commas."),
+        ("1,500", "--value='1,500' must be a list with a space behind each comma, or one number, without commas."),
         ("5,", "--value='' must be an integer in [1, inf)."),
         ("5,0", "--value='0' must be an integer in [1, inf)."),
         ("5,x", "--value='x' must be an integer in [1, inf)."),

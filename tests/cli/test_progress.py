@@ -31,6 +31,17 @@ def test_nothing_is_told_of_what_is_quick_or_to_a_file(monkeypatch: pytest.Monke
     assert heard(monkeypatch, terminal=False, patience=0.0) == ""
 
 
+def test_a_file_may_be_told_in_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(progress, "_EVERY", 0.1)
+    monkeypatch.setattr(progress, "console", lambda *, stderr: Console(file=io.StringIO()))
+    with progress.told("steps", lines=True) as tell:
+        tell(1, 4)
+        time.sleep(0.15)
+        tell(2, 4)
+        tell(3, 4)
+    assert capsys.readouterr().err == "2 of 4 steps ...\n"
+
+
 def test_what_is_counted_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
     file = io.StringIO()
     screen = Console(file=file, force_terminal=True, force_interactive=True, width=60)

@@ -36,3 +36,10 @@ def test_the_seeds_do_contain_slips() -> None:
 )
 def test_statements_are_found_as_they_are_cited(short: str, full: str) -> None:
     assert find(short) == find(full)
+
+
+def test_what_is_cited_stands_before_what_mentions_it() -> None:
+    names = [theorem.name for theorem in find("Theorem 3.2")]
+    cited = ["theorem-3.2" in name for name in names]
+    assert cited == sorted(cited, reverse=True)
+    assert 0 < sum(cited) < len(cited)

@@ -100,7 +100,10 @@ def test_bad_arguments_are_named(changes: dict[str, object], message: str) -> No
 
 
 def test_published_formula_outside_its_range_is_refused_and_not_clipped() -> None:
-    with pytest.raises(FormulaRangeError, match=r"epsilon0=.* must be in \(0, 1\)"):
+    with pytest.raises(
+        FormulaRangeError,
+        match=r"^the published formula, with what the budget leaves an instance: epsilon0=.* must be in \(0, 1\)",
+    ):
         plan("rr", Budget(8, "1e-6"), users=1000, instances=1, method="published", composition="basic")
 
 

@@ -12,7 +12,7 @@ from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
 from dpverify.guarantee import Budget, Side, ThreatModel
 from dpverify.planning.account import account
-from dpverify.planning.plan import PlanRow
+from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.report.plans.comparisons import plan_table
 from dpverify.report.tables import account_table
@@ -157,3 +157,8 @@ def test_no_line_for_the_shell_is_broken(comparison: Comparison) -> None:
     screen = Console(width=40, file=io.StringIO())
     screen.print(plan_table(comparison, checks=[(comparison.plans[0], check)]), markup=False, crop=False)
     assert check in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_an_error_above_half_of_the_users_is_in_vain() -> None:
+    assert "answering n/2, without any message, errs less." in str(plan("rr", ("0.01", 0), users=9))
+    assert "n/2" not in str(plan("rr", (3, 0), users=9))

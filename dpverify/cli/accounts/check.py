@@ -56,6 +56,7 @@ def _manifest(path: Path) -> int:
     """Say what a manifest promises, and return the exit status."""
     from dpverify.collection.client import header, largest
     from dpverify.collection.manifest import Manifest, asked_in, recomputed
+    from dpverify.digits import counted
 
     plan = Manifest(path.read_bytes())
     try:
@@ -65,7 +66,8 @@ def _manifest(path: Path) -> int:
         return 2
     for said, found in zip(plan.guarantees, made.guarantees, strict=True):
         if Decimal(found["epsilon"]) > Decimal(said["epsilon"]):
-            typer.echo(f"Refused: on {said['days']} days epsilon is {found['epsilon']}, and not {said['epsilon']}.")
+            days = counted(said["days"], "day")
+            typer.echo(f"Refused: on {days} epsilon is {found['epsilon']}, and not {said['epsilon']}.")
             return 1
         proof = said.get("certificate", {"file": ""})
         beside = path.parent / Path(proof["file"]).name

@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import exact, integer, number
-from dpverify.cli.output import console, print_result
+from dpverify.cli.output import print_result
+from dpverify.cli.progress import told
 
 __all__ = ["register"]
 
@@ -41,7 +42,7 @@ def rehearse(
     number_of = None if users is None else Fraction(users)
     if number_of is not None and number_of.denominator != 1:
         raise ValueError(f"--users={users} must be an integer.")
-    with console(stderr=True).status("rehearsing ...") as status:
+    with told("steps", lines=True) as progress:
         found = rehearsed(
             plan,
             folder,
@@ -52,6 +53,6 @@ def rehearse(
             confidence=confidence,
             seed=seed,
             workers=workers,
-            progress=lambda done, of: status.update(f"{done:,} of {of:,} files ..."),
+            progress=progress,
         )
     print_result(found)

@@ -43,9 +43,10 @@ _OF_DENSITIES = (
 
 
 _ERROR = "The root mean squared error of one bitsum divided by n, at most, in {}"
-Error = Annotated[float, number("--error", within="(0, 1]", help=f"{_ERROR}.")]
+_SHARE = ", a share: 10 of 1,000 users are 0.01"
+Error = Annotated[float, number("--error", within="(0, 1]", help=f"{_ERROR}.", what=_SHARE)]
 ErrorOrNone = Annotated[
-    float | None, number("--error", within="(0, 1]", help=f"{_ERROR}; with --kernel, of a density.")
+    float | None, number("--error", within="(0, 1]", help=f"{_ERROR}; with --kernel, of a density.", what=_SHARE)
 ]
 InstancesOrNone = Annotated[
     int | None,

@@ -72,6 +72,11 @@ def design_table(found: Design) -> RenderableType:
         + ("." if each.days is None else f" in any {counted(each.days, 'day')}.")
         for each in found.beside
     ]
+    others += [
+        f"{row.query.name}: the middle of all possible answers, without any message, errs less."
+        for row in found.queries
+        if row.relative_error > (0.5 if row.query.vector is None else 1.0)
+    ]
     guarantee = found.limits[0].guarantee
     lines = (
         "noise: the flip probability of rr, the mean of poisson. RMSE: exact, of one sum, in users. relative: of all "

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import rounded_down, unrounded
+from dpverify.digits import counted, rounded_down, unrounded
 from dpverify.report.tables import rows_under
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ def budget_table(budgets: BudgetSplit) -> RenderableType:
             )
             lines.append(f"exact: what one instance of {budgets.bitsum} with {shown}, n = {budgets.users:,}, spends.")
     # Above the table, with the numbers that were asked for.
-    sizes = f"I = {budgets.instances:,} instances" + (f", S = {budgets.sparsity:,}" if budgets.sparsity > 1 else "")
+    sparse = f", S = {budgets.sparsity:,}" if budgets.sparsity > 1 else ""
+    sizes = f"I = {counted(budgets.instances, 'instance')}{sparse}"
     title = Text(f"Budget {budgets.budget} of the whole, {sizes}", style="bold")
     legend = "An (epsilon0, delta0)-DP instance is private enough; replace-one adjacency, rounded down."
     return Group(title, table, *map(Text, [legend, *lines]))

@@ -138,7 +138,7 @@ def plan_table(found: Comparison | PlanGrid, *, checks: Sequence[tuple[PlanRow, 
     )
     headline = _headline(grid)
     if alone:
-        sizes = changed(f"I = {one.instances:,} instances", one.change)
+        sizes = changed(f"I = {counted(one.instances, 'instance')}", one.change)
         headline = f"Budget {one.budget}, n = {counted(one.users, 'user')}, {sizes}"
     return Group(title(headline), table, *map(Text, lines), *notes.lines(), *details)
 

@@ -44,7 +44,7 @@ def crowd_table(crowd: Crowd) -> RenderableType:
         found = ("-" if end is None else _shown(end.upper, crowd) for end in row.epsilons)
         table.add_row(name_lines(row.plan.bitsum), f"{row.plan.bitsum_rmse:.4g}", *found)
         reasons += [f"{row.plan.bitsum}: {error}" for error in row.errors]
-    title = f"Budget {crowd.budget}, n = {counted(crowd.users, 'user')}, I = {crowd.instances:,} instances"
+    title = f"Budget {crowd.budget}, n = {counted(crowd.users, 'user')}, I = {counted(crowd.instances, 'instance')}"
     if crowd.density is not None:
         name = claims_of(crowd.density.family).name
         title = (

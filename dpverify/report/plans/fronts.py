@@ -69,7 +69,7 @@ def front_table(found: Front, *, check: str = "") -> RenderableType:
             epsilon_of(row.guarantee, found.budget.exact_epsilon),
             mark(id(row) in front, row is chosen.row),
         )
-    shown = changed(f"I = {found.instances:,} instances", found.change)
+    shown = changed(f"I = {counted(found.instances, 'instance')}", found.change)
     lines = [
         f"Recommended (>): {chosen.row.bitsum}, {chosen.reason}.",
         "messages: expected per user and instance. RMSE: of one bitsum, in users. epsilon: of the whole. front (*): no "

@@ -108,7 +108,7 @@ def least_table(found: LeastPlans, *, checks: Sequence[str] = ()) -> RenderableT
     )
     details = [Text("\nTo check a row, with its parameters in full:"), *shell(*checks)] if checks else []
     asked = f"{head.capitalize()} for an {_limit(found)}: {_spent(found)}, "
-    headline = title(asked + changed(f"I = {found.instances:,} instances", found.change))
+    headline = title(asked + changed(f"I = {counted(found.instances, 'instance')}", found.change))
     return Group(headline, table, *map(Text, lines), *notes.lines(), *details)
 
 

@@ -195,7 +195,7 @@ def test_lists_make_one_table_of_densities(
         return "too few users." if budget.epsilon == 0.5 and users == 300 else None
 
     normal_noise(monkeypatch, refuse=few)
-    words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200,300", "--max-messages", "64"]
+    words = ["plan", "--epsilon", "0.5,2", "--delta", "1e-4", "--users", "200, 300", "--max-messages", "64"]
     words += ["--kernel", "laplacian", "--dimension", "3", "--csv", str(tmp_path / "x.csv")]
     assert cli.main(words) == 0
     printed = capsys.readouterr().out

@@ -17,6 +17,10 @@ def test_a_design_shows_what_binds_and_what_errs() -> None:
     assert shown[0] == "2,000 users, 1,800 of them honest"
     assert [line.split()[0] for line in shown if "binds" in line] == ["7"]
     assert any("words" in line and "9 buckets" in line and " 2 " in line for line in shown)
+    assert "errs less" not in str(found)
+    assert "a: the middle of all possible answers, without" in str(
+        design([Query("a", bits=99)], ("1", "1e-6"), users=2)
+    )
     where = [Query("where", density=5, dimension=1, bandwidth=1, classes=2)]
     assert "density, 5 waves, 2 classes" in " ".join(str(design(where, ("1", "1e-3"), users=50)).split())
     assert "weight" not in str(design([Query("a", bits=1)], ("1", "1e-6"), users=50))

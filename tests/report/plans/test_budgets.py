@@ -28,7 +28,7 @@ def test_what_was_asked_and_what_failed_is_said() -> None:
     assert "exact: it cannot be met." in text
     assert [words for words in map(str.split, text.splitlines()) if words[:1] == ["exact"]] == [["exact", "-", "-"]]
     single = printed(budget_table(BudgetSplit(Budget(1, 0), 1, 1, None, None, rows[:1])), 100)
-    assert single.splitlines()[0] == "Budget (1, 0) of the whole, I = 1 instances"
+    assert single.splitlines()[0] == "Budget (1, 0) of the whole, I = 1 instance"
 
 
 def test_typed_decimals_stay_as_typed_and_no_decimal_exceeds_what_is_allowed() -> None:
