@@ -323,7 +323,7 @@ WRONG: list[tuple[str, str]] = [
     ("self.counts((honest - 1) * odds, -odds)", "self.counts(honest * odds, -odds)"),
     ("for coin in coins], wrong / told)", "for coin in coins], 2 * wrong / told)"),
     ("((classes - 2) * other,) * 2", "((classes - 1) * other,) * 2"),
-    ("users, p)[0], flip_probability)", "users, p)[0], 2 * flip_probability)"),
+    ("p)[0], flip_probability, levels)", "p)[0], 2 * flip_probability, levels)"),
     ("self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
     ("repeat((p.numerator, *p.as_integer_ratio()))", "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))"),
     ('grid.followed(measures, entry["instances"]', "grid.followed(measures, 1"),
@@ -331,7 +331,7 @@ WRONG: list[tuple[str, str]] = [
     ("total = grid.followed(", "total = total or grid.followed("),
     ("return self.worst(ways) if len(ways) > 1 else ways[0]", "return ways[0]"),
     ("return self.worst(ways) if len(ways) > 1 else ways[0]", "return ways[-1]"),
-    ("if found > claim", "if found > 2 * claim"),
+    (")) > claim", ")) > 2 * claim"),
 ]
 """What would let a claim pass that is not true, beyond roundings: a direction, a bucket, a cell, an entry left out."""
 STRUCTURE: list[tuple[str, str]] = [
