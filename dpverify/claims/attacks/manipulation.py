@@ -71,7 +71,8 @@ def manipulation(
     Returns
     -------
     Manipulation
-        `lower` and `upper`: by how much the estimate moves, infinite where nothing bounds it.
+        `lower` and `upper`: by how much the estimate moves, infinite where nothing bounds it. Of a sum of numbers from
+        a to b in its own units, and compared with users who hold a.
 
     Raises
     ------
@@ -81,7 +82,7 @@ def manipulation(
     Notes
     -----
     An honest user adds her bit and her noise. So the estimate is off from the sum of all users' true bits by no more
-    than this, one more for each of the m users, and the honest users' noise.
+    than this, one more for each of the m users (b - a more in a sum of numbers), and the honest users' noise.
 
     Examples
     --------

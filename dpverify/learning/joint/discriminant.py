@@ -17,7 +17,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
 from dpverify.learning.base import FIXED_SEED, private_generator
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning
 from dpverify.learning.inputs import validated
-from dpverify.learning.joint.moments import SECOND_WEIGHT, ClassMoments, Moments
+from dpverify.learning.joint.moments import COUNT_WEIGHT, SECOND_WEIGHT, ClassMoments, Moments
 from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
 from dpverify.learning.scale import PublicScale, Scale
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
@@ -113,6 +113,9 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         What was published: estimates of shares, of share times mean for each class, and of the second moment.
     noise_ : float
         The deviation of an entry of `moments_.sums`, at most.
+    predicted_ : numpy.ndarray of bool, shape (n_classes,)
+        Which classes have more users than three deviations of the noise, and are predicted; all, with a warning, where
+        the noise of an even share is more than a seventh of it.
     classes_, n_features_in_, feature_names_in_
         As always in scikit-learn.
 
@@ -225,7 +228,24 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.coef_ = means @ inverse
         lengths = np.sum(self.coef_ * means, axis=1) - np.trace(inverse) * variances
         self.intercept_ = np.log(shares / shares.sum()) - 0.5 * lengths
+        counts = self.noise_ / COUNT_WEIGHT  # the deviation of a share
+        told = 7.0 * counts * made.classes < 1.0  # an even share is hardly ever taken for none
+        self.predicted_ = (found.shares > 3.0 * counts) | ((not told) | (found.shares.max() <= 3.0 * counts))
+        if told and not self.predicted_.all():
+            warnings.warn(
+                f"{np.count_nonzero(~self.predicted_):,} of {made.classes:,} classes have no more users than noise has: "
+                "they are not predicted.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
         longer = self.noise_ * math.sqrt(d) * made.classes  # than a mean of norm 1 of an even share
+        if not told:
+            warnings.warn(
+                f"The noise hides which classes have users: about {math.ceil(7.0 * counts * made.classes * users):,} "
+                f"users are needed at this budget, more than the {users:,} that there are.",
+                PrivacyWarning,
+                stacklevel=3,
+            )
         if longer > 1.0:
             warnings.warn(
                 f"The noise of a class's mean is longer than the mean can be: about {math.ceil(users * longer):,} "
@@ -246,4 +266,6 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _scores(self, X: ArrayLike) -> NDArray[np.float64]:
         check_is_fitted(self)
         queries = self.map_.turned(self.scale_(validated(self, X, reset=False)))
-        return np.asarray(queries @ self.coef_.T + self.intercept_)
+        scores = np.asarray(queries @ self.coef_.T + self.intercept_)
+        scores[:, ~self.predicted_] = scores[:, self.predicted_].min(axis=1, keepdims=True) - 1.0
+        return scores

@@ -270,6 +270,8 @@ class _Search:
     def _factors(self) -> Floats:
         """About the least V / s^2 over that of central Gaussian noise, for each shape of the grid."""
         poisson = self._guessed(math.inf)
+        if poisson == math.inf:
+            raise InfeasibleBudgetError(f"the budget {self.budget} allows less noise than is tried.")
         guessed = [self._guessed(float(shape), poisson) / poisson - 1.0 for shape in _SHAPES]
         excess = np.interp(np.log(_GRID_SHAPES[:-1]), np.log(_SHAPES), np.log(np.clip(guessed, 1e-9, 1e9))) - np.log(
             np.maximum(_GRID_SHAPES[:-1] / _SHAPES[-1], 1.0)

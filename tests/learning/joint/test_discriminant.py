@@ -73,6 +73,20 @@ def test_blocks_of_users_bring_all_of_the_noise(learned: PrivateDiscriminant, mo
     assert np.abs(np.mean(errors)) < 5.0 * learned.noise_ / 12.0
 
 
+@pytest.mark.parametrize("second", [False, True])
+def test_a_class_that_nobody_has_is_not_predicted(second: bool) -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 4_000)
+    X = rng.normal(size=(4_000, 2)) + np.array([[0, 3]])
+    X[:, 0] += 3 * (2 * y - 1)
+    learned = PrivateDiscriminant(epsilon=1, classes=[0, 1, 2, 3], second_moment=second, random_state=0)
+    with pytest.warns(UserWarning, match="2 of 4 classes have no more users than noise has"):
+        learned.fit(X, y)
+    assert learned.predicted_.tolist() == [True, True, False, False]
+    assert learned.score(X, y) > 0.98
+    assert np.isfinite(learned.decision_function(X)).all()
+
+
 def test_from_how_many_users_on() -> None:
     assert second_moment_users((1, 1e-6), 64) < 5_000 < second_moment_users((0.5, 1e-6), 64)
     assert second_moment_users((1, 1e-6), 384, ratio=1.2) > second_moment_users((1, 1e-6), 384)

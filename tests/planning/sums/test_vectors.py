@@ -49,6 +49,8 @@ def test_more_bytes_are_less_error() -> None:
 def test_what_cannot_be_planned() -> None:
     with pytest.raises(InfeasibleBudgetError, match=r"cannot be met with 0\.01 messages for each user"):
         plan_vectors(("1", "1e-6"), users=100, dimension=8, max_messages=0.01)
+    with pytest.raises(InfeasibleBudgetError, match=r"allows less noise than is tried"):
+        plan_vectors(("30", "1e-6"), users=400, dimension=9, ratio=1.1)
     with pytest.raises(InfeasibleBudgetError, match=r"delta=0\.0 must be positive"):
         plan_vectors((1, 0), users=100, dimension=8)
     with pytest.raises(ValueError, match="max_bytes=3 must be omitted where ratio=2 is given"):
