@@ -198,9 +198,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
             else:
                 whole = work.followed(measures, entry["instances"], [], whole)
     if whole[2] > Fraction(found["delta"]) * work.one:
-        raise CapacityError(
-            f"delta={found['delta']} is less than what a certificate leaves out at every epsilon: there is none."
-        )
+        raise CapacityError(f"delta={found['delta']} is less than a certificate leaves out at every epsilon.")
     found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
     return found
 

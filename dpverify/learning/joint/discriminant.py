@@ -233,8 +233,8 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.predicted_ = (found.shares > 3.0 * counts) | ((not told) | (found.shares.max() <= 3.0 * counts))
         if told and not self.predicted_.all():
             warnings.warn(
-                f"{np.count_nonzero(~self.predicted_):,} of {made.classes:,} classes have no more users than noise has: "
-                "they are not predicted.",
+                f"{np.count_nonzero(~self.predicted_):,} of {made.classes:,} classes have no more users than noise "
+                "has, and are not predicted.",
                 PrivacyWarning,
                 stacklevel=3,
             )
