@@ -50,8 +50,10 @@ def _positive_part(x: arb) -> arb:
 
 def _by_threshold(value: Callable[[int], arb], threshold: arb) -> arb:
     """Return `value(floor(threshold))`, or a ball around both candidates where the floor cannot be told."""
-    if not threshold.is_finite():
+    if not abs(threshold) < arb(2) ** 2**16:  # nor is what is infinite; as an integer it would take all memory
         return arb.nan()
+    if arb(0) < threshold < arb(1):  # however near 0
+        return value(0)
     low, high = (math.floor(as_rational(end)) for end in (threshold.lower(), threshold.upper()))
     return value(low) if low == high else value(low).union(value(high)) if high == low + 1 else arb.nan()
 

@@ -247,3 +247,9 @@ def test_flipping_every_bit_swaps_the_directions(users, p, epsilon, direction):
 def test_bad_arguments_are_named(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_an_epsilon_of_any_size_takes_no_memory() -> None:
+    with pytest.raises(ArithmeticError, match="needs more than 16384 bits"):
+        hockey_stick(PoissonPair("20"), "99999999999999999999")
+    assert hockey_stick(PoissonPair("20"), "99999999999999999999", Direction.DOWN).upper == pytest.approx(math.exp(-20))

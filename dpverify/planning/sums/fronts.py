@@ -89,7 +89,7 @@ def sum_front(
     --------
     >>> found = sum_front((1, "1e-6"), users=10_000, largest=1, real=True, steps=(1, 32), protocols=["poisson-sum"])
     >>> [(row.protocol.steps, f"{row.rmse:.1f}") for row in found.front], found.recommended.row.protocol.steps
-    ([(1, '50.4'), (32, '4.6')], 32)
+    ([(1, '50.3'), (32, '4.5')], 32)
     """
     if isinstance(steps, str) or not isinstance(steps, Iterable) or not steps:
         raise TypeError(f"steps={steps!r} must be a sequence of integers, at least one.")
