@@ -30,7 +30,7 @@ _LISTED = {
         "least": ("plans.least", "Find the least users, epsilon or messages for an error."),
         "budget": ("plans.budget", "Split a budget: what each of many instances may spend."),
         "means": ("plans.means", "Compare local, shuffled and central means at one budget."),
-        "sums": ("plans.sums", "Compare sums of integers, real numbers or vectors with a trusted curator."),
+        "sums": ("plans.sums", "Compare sums of numbers or vectors with a trusted curator."),
         "design": ("plans.design", "Find the noise of many queries, day after day."),
         "rappor": ("learners.rappor", "Find RAPPOR's parameters from the privacy of reports."),
     },

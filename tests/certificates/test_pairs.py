@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mpf
 
 from dpverify.certificates.enclosure import hockey_stick
+from dpverify.certificates.noise_pairs import PoissonPair
 from dpverify.certificates.pairs import (
     Direction,
     DiscreteLaplacePair,

@@ -88,7 +88,7 @@ def sums(
         ),
     ] = None,
 ) -> None:
-    """Compare sums of integers, real numbers or vectors with a trusted curator.
+    """Compare sums of numbers or vectors with a trusted curator.
 
     At one budget, with messages and bytes of each: for numbers the protocols, for vectors what bytes buy (10 s).
     """
