@@ -51,23 +51,24 @@ def held(
         from dpverify.planning.sums.vectors import vector_front
 
         assert dimension is not None
-        if instances != 1:
-            raise ValueError(f"--instances={instances} must be 1 for vectors.")
+        _check_once(instances)
         return vector_front(budget, users=users, dimension=dimension)
 
     return [make for make, asked in ((numbers, largest), (vectors, dimension)) if asked is not None]
+
+
+def _check_once(instances: int) -> None:
+    if instances != 1:
+        raise ValueError(f"--instances={instances} must be 1 for vectors.")
 
 
 def sums(
     epsilon: Epsilon,
     delta: Delta,
     users: Users,
-    largest: Annotated[
-        float | None,
-        number(within="(-inf, inf)", help="b: a user holds an integer from a to b; 0 is the default of a."),
-    ] = None,
-    smallest: Annotated[float | None, number(within="(-inf, inf)", help="a: for a rating from 1 to 5 it is 1.")] = None,
-    real: Annotated[bool, typer.Option("--real", help="A user holds any number from a to b.")] = False,
+    largest: Largest = None,
+    smallest: Smallest = None,
+    real: Real = False,
     steps: Annotated[
         int | None, integer(within="[1, inf)", help="Of real numbers how many steps are sent; fitted when omitted.")
     ] = None,
@@ -108,8 +109,7 @@ def sums(
             span["protocols"] = ["split-and-mix", "poisson-sum", "nb-sum", "augmented-sum"]
         found = plan_sums(budget, users=users, instances=instances, **span)
     elif dimension is not None:
-        if instances != 1:
-            raise ValueError(f"--instances={instances} must be 1 for vectors.")
+        _check_once(instances)
         if real or augmented or smallest is not None or steps is not None:
             raise ValueError(
                 "--smallest, --real, --steps and --augmented must be omitted with --dimension: they are of numbers."

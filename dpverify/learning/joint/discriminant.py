@@ -12,7 +12,6 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
-from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
 from dpverify.learning.base import FIXED_SEED, private_generator
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning
@@ -20,7 +19,7 @@ from dpverify.learning.inputs import validated
 from dpverify.learning.joint.moments import COUNT_WEIGHT, SECOND_WEIGHT, ClassMoments, Moments
 from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
 from dpverify.learning.scale import PublicScale, Scale
-from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
+from dpverify.planning.sums.vectors import VectorPlan, central_rmse, plan_vectors
 from protocols.validation import check_integer, check_real
 
 __all__ = ["PrivateDiscriminant", "second_moment_users"]
@@ -69,7 +68,7 @@ def second_moment_users(budget: BudgetLike, dimension: int, *, ratio: float = 1.
     check_real("ratio", ratio, low=1.0, low_open=True)
     if target.delta == 0.0:
         raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
-    deviation = 2.0 * ratio * least_sigma(target.epsilon, target.delta) * ClassMoments(1, d, True).weight
+    deviation = ratio * central_rmse(target, 1) * ClassMoments(1, d, True).weight
     return math.ceil(deviation / SECOND_WEIGHT * math.sqrt(2.0 * d) * d / _PAYS)
 
 
@@ -229,30 +228,27 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lengths = np.sum(self.coef_ * means, axis=1) - np.trace(inverse) * variances
         self.intercept_ = np.log(shares / shares.sum()) - 0.5 * lengths
         counts = self.noise_ / COUNT_WEIGHT  # the deviation of a share
-        told = 7.0 * counts * made.classes < 1.0  # an even share is hardly ever taken for none
-        self.predicted_ = (found.shares > 3.0 * counts) | ((not told) | (found.shares.max() <= 3.0 * counts))
-        if told and not self.predicted_.all():
-            warnings.warn(
-                f"{np.count_nonzero(~self.predicted_):,} of {made.classes:,} classes have no more users than noise "
-                "has, and are not predicted.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
+        hidden = 7.0 * counts * made.classes  # up to 1 an even share is hardly ever taken for none
         longer = self.noise_ * math.sqrt(d) * made.classes  # than a mean of norm 1 of an even share
-        if not told:
-            warnings.warn(
-                f"The noise hides which classes have users: about {math.ceil(7.0 * counts * made.classes * users):,} "
-                f"users are needed at this budget, more than the {users:,} that there are.",
-                PrivacyWarning,
-                stacklevel=3,
+        self.predicted_ = found.shares > 3.0 * counts
+        if hidden > 1.0 or not self.predicted_.any():
+            self.predicted_[:] = True
+        said = []
+        if none := np.count_nonzero(~self.predicted_):
+            said.append(
+                f"{none:,} of {made.classes:,} classes have no more users than noise has, and are not predicted."
             )
-        if longer > 1.0:
-            warnings.warn(
-                f"The noise of a class's mean is longer than the mean can be: about {math.ceil(users * longer):,} "
-                f"users are needed at this budget, more than the {users:,} that there are.",
-                PrivacyWarning,
-                stacklevel=3,
-            )
+        for noise, what in (
+            (hidden, "The noise hides which classes have users"),
+            (longer, "The noise of a class's mean is longer than the mean can be"),
+        ):
+            if noise > 1.0:
+                said.append(
+                    f"{what}: about {math.ceil(users * noise):,} users are needed at this budget, more than the "
+                    f"{users:,} that there are."
+                )
+        for sentence in said:
+            warnings.warn(sentence, PrivacyWarning, stacklevel=3)
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what `predict` maximizes, shape (queries, n_classes); for two classes the second minus the first."""
