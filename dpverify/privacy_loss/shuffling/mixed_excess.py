@@ -40,7 +40,7 @@ _FIRST, _MOST_NODES = 24, 2**14
 _STEPS, _GOLDEN = 16, 0.5 * (math.sqrt(5.0) - 1.0)
 _FLATTEST, _STEEPEST = 0.1, 280.0
 """The tilts that are tried: over the deviation of the sum, and of a single value's exponent."""
-_LEADING = 4
+_LEADING = 3
 _FARTHEST = 100.0
 """Tilts beyond this over the deviation are of no use."""
 _LEVELS = 48
@@ -60,8 +60,11 @@ def mixed_excess(variables: Sequence[Variable], copies: int) -> float:
     variables = [each for each in variables if float(np.max(each.values + each.value_errors)) > 0.0]
     if not variables:
         return 0.0
-    # Those that spread most above 0 decide, as a rule: where jumps begin, and the tilt.
-    leading = sorted(variables, key=_spread_above)[-_LEADING:]
+    # Those that spread most, on both sides of 0 or above, decide, as a rule: where jumps begin, and the tilt.
+    leading = [
+        *sorted(variables, key=_spread_above)[-_LEADING:],
+        *sorted(variables, key=lambda each: each.moments(0.0)[1])[-_LEADING:],
+    ]
     deviation = math.sqrt(copies * max(each.moments(0.0)[1] for each in leading))
     most = max(float(np.max(each.values + each.value_errors)) for each in variables)
     found, best, top = math.inf, most, min(max(deviation / _FEWER, 1.0), most)
@@ -113,9 +116,8 @@ def _with_jumps(
         with np.errstate(over="ignore"):
             sizes = [base * np.exp(each * jumps) * (1.0 + 1e-12) for each, base in bases.items()]
         centres = mean + jumps
-        return np.minimum(
-            np.min(sizes, axis=0), 0.5 * (centres + np.hypot(centres, math.sqrt(variance))) * (1.0 + 1e-9)
-        )
+        most = 0.5 * (centres + np.hypot(centres, math.sqrt(variance))) * (1.0 + 1e-9)
+        return np.asarray(np.minimum(np.min(sizes, axis=0), most))
 
     one = copies * float(np.sum(masses * bound(ends)))
     two = 0.5 * copies**2 * float(masses @ bound(ends[:, None] + ends) @ masses)
@@ -208,8 +210,8 @@ def _bound(variable: Variable, copies: int, tilt: float, scale: float, most: int
     exponents = logs - scale + 0.5 * kappa * kappa * (tilt * tilt - thetas * thetas)
     units = 64.0 * UNIT * (4.0 + np.abs(exponents) + np.abs(logs) + abs(scale))
     terms = np.exp(np.maximum(exponents, -700.0) + units) / (tilt * tilt + thetas * thetas)
-    # Both signs of theta. After the last node |M| is at most M(tilt) and the normal variable's factor at most its first,
-    # and 1 / theta^2 adds up to less than its first term and its integral; or the factor falls on, which is less.
+    # Both signs of theta. After the last node |M| is at most M(tilt), the factor of the normal variable at most its
+    # first, and 1 / theta^2 adds up to less than its first term and its integral.
     total = (2.0 * float(np.sum(terms)) - float(terms[0])) * (1.0 + summation_error(count) + 8.0 * UNIT)
     last = spacing * count * (1.0 - 4.0 * UNIT)
     beyond = math.exp(0.5 * kappa * kappa * (tilt * tilt - last * last)) * (1.0 + 1e-6)

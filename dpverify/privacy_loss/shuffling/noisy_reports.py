@@ -25,7 +25,7 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
-from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
+from dpverify.privacy_loss.shuffling.amplified_curve import Amplification, Cover
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, striped_report
 from dpverify.rounding import UNIT
@@ -111,9 +111,6 @@ def noisy_reports(
     line = np.concatenate([mass, other])
     below = HiddenReport(users, line, line, np.concatenate([other, mass]), error=error, smoothing=smoothing)
     loss = (1.0 / scale) * (1.0 + 4.0 * UNIT) if power == 1.0 else math.inf
-    return Amplification(
-        ((above,),) if striped is None else ((above,), (striped,)),
-        (below, below.reversed()),
-        largest=loss,
-        least=loss * (1.0 - 8.0 * UNIT) if power == 1.0 else loss,
-    )
+    least = loss * (1.0 - 8.0 * UNIT) if power == 1.0 else loss
+    covers: tuple[Cover, ...] = ((above,),) if striped is None else ((above,), (striped,))
+    return Amplification(covers, (below, below.reversed()), largest=loss, least=least)
