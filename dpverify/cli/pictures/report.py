@@ -73,9 +73,9 @@ def report(
 
     with told("fronts") as progress:
         beside = []
-        for done, front in enumerate(fronts):
+        for done, front in enumerate(reversed(fronts)):  # vectors first, of which several are refused at once
             progress(done, len(fronts))
-            beside.append(front(Budget(epsilon, delta), users, instances))
+            beside.insert(0, front(Budget(epsilon, delta), users, instances))
     with told("steps") as progress:
         found = full_report(
             (epsilon, delta),
