@@ -159,7 +159,7 @@ class SumProtocol(ABC):
             sent = check_integer("value", value, low=int(self.smallest), high=int(self.largest)) - int(self.smallest)
         else:
             try:
-                above = Fraction(None if isinstance(value, bool) else value) - Fraction(self.smallest)
+                above = Fraction("" if isinstance(value, bool) else value) - Fraction(self.smallest)
             except (ValueError, OverflowError, TypeError):
                 above = Fraction(-1)
             if not 0 <= above <= self.step * self.levels:

@@ -72,7 +72,7 @@ def report(
     from dpverify.guarantee import Budget
 
     with told("fronts") as progress:
-        beside = []
+        beside: list[Any] = []
         for done, front in enumerate(reversed(fronts)):  # vectors first, of which several are refused at once
             progress(done, len(fronts))
             beside.insert(0, front(Budget(epsilon, delta), users, instances))
