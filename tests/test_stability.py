@@ -51,6 +51,7 @@ def test_the_page_has_the_formats_of_the_code() -> None:
         checker.FORMAT,
         contour_checker.FORMAT,
         model._FORMAT,
+        model.DISCRIMINANT,
         checkpoint._FORMAT,
     ]
 

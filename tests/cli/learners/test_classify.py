@@ -63,6 +63,7 @@ def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [row["label"] for row in answer["classes"]] == [0, 1]
 
 
+@pytest.mark.long
 def test_one_budget_for_labels_too(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model = str(tmp_path / "model.npz")
     words = ["classify", str(data), "--labels", "y", "--learner", "discriminant", "--holdout", "0.2", "--seed", "1"]
@@ -77,18 +78,18 @@ def test_one_budget_for_labels_too(data: Path, tmp_path: Path, capsys: pytest.Ca
     answer = json.loads(capsys.readouterr().out)
     assert (answer["second_moment"], answer["accuracy"] > 0.9) == (False, True)
     assert [row["label"] for row in answer["classes"]] == ["no", "yes"]
-    density = ["classify", str(data), "--labels", "y"]
-    for typed, said in (
-        (
-            [*words, "--label-epsilon", "5"],
-            "--label-epsilon must be omitted with --learner discriminant: it is of density.",
-        ),
-        ([*density, "--ratio", "1.1"], "--ratio must be omitted with --learner density"),
-    ):
-        assert main(typed) == 2
-        assert said in " ".join(capsys.readouterr().err.split())
     assert main(["decode", model, str(data), "--words", "y"]) == 2
     assert "must be a model of `classify --learner density`" in capsys.readouterr().err
+
+
+def test_options_of_the_other_learner_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["classify", "none.npz", "--labels", "y"]
+    for typed, said in (
+        (["--learner", "discriminant", "--label-epsilon", "5"], "--label-epsilon must be omitted with --learner disc"),
+        (["--ratio", "1.1"], "--ratio must be omitted with --learner density: it is of discriminant."),
+    ):
+        assert main([*words, *typed]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
 
 
 def test_what_is_no_model_is_said(data: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -41,6 +41,7 @@ def test_what_is_read_is_what_was_written(model: PrivateDiscriminant, tmp_path: 
             assert again.guarantee_.epsilon == 1.0
 
 
+@pytest.mark.long
 def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path) -> None:
     path = tmp_path / "model.npz"
     save_model(model, path)
