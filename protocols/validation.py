@@ -300,7 +300,7 @@ def check_indices(
     import numpy as np
 
     array = np.asarray(value)
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.size and not np.issubdtype(array.dtype, np.integer):  # an empty list has none
         raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers in [{low}, {stop}).")
     if array.ndim != 1 or (users is not None and array.size != users):
         raise ValueError(

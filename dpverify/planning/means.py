@@ -101,7 +101,9 @@ class MeanPlans(Drawn):
 
 
 @budget_by_name
-def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPlans:
+def plan_means(
+    budget: BudgetLike, *, users: int, instances: int = 1, progress: Callable[[int, int], Any] | None = None
+) -> MeanPlans:
     """Find the parameters of least error of every estimator of a mean of values in [0, 1].
 
     Randomized response and the shuffled mean are of bits, the others of any values; in [0, m] all errors are m times as
@@ -116,6 +118,8 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
         n, public.
     instances : int
         I: how many means each user takes part in, with a value of her own for each.
+    progress : callable, optional
+        Called with how many estimators are planned, and with the number of all.
 
     Returns
     -------
@@ -146,7 +150,9 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
     made["shuffled-mean"] = functools.partial(_shuffled, target, users, instances)
     made[_SPLIT] = functools.partial(_split, target, users, instances)
     plans, failures = [], {}
-    for name, attempt in made.items():
+    for done, (name, attempt) in enumerate(made.items()):
+        if progress is not None:
+            progress(done, len(made))
         try:
             plans.append(attempt())
         except (InfeasibleBudgetError, CapacityError) as error:

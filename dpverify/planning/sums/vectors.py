@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -159,7 +159,14 @@ def plan_vectors(
 
 
 @budget_by_name
-def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = BYTES) -> VectorFront:
+def vector_front(
+    budget: BudgetLike,
+    *,
+    users: int,
+    dimension: int,
+    max_bytes: Sequence[float] = BYTES,
+    progress: Callable[[int, int], Any] | None = None,
+) -> VectorFront:
     """Find the least error of a sum of vectors within several limits on the bytes of a user.
 
     Parameters
@@ -170,6 +177,8 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
         n and d, public.
     max_bytes : sequence of float
         The limits, positive.
+    progress : callable, optional
+        Called with how many limits are planned for, and with the number of all.
 
     Returns
     -------
@@ -193,7 +202,9 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
     if isinstance(max_bytes, str) or not isinstance(max_bytes, Iterable) or not max_bytes:
         raise TypeError(f"max_bytes={max_bytes!r} must be a sequence of numbers, at least one.")
     search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
-    for limit in max_bytes:
+    for done, limit in enumerate(max_bytes):
+        if progress is not None:
+            progress(done, len(max_bytes))
         check_real("max_bytes", limit, low=0.0, low_open=True)
         try:
             found.append(search.found(None, 8.0 * limit / bits))
