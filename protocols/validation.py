@@ -219,9 +219,7 @@ def budget_by_name(function: Function) -> Function:
     def called(*given: Any, **named: Any) -> Any:
         if pair := {"epsilon", "delta"}.intersection(named):
             if len(pair) < 2 or len(given) > known.index("budget") or "budget" in named:
-                raise TypeError(
-                    f"{function.__name__}() must have budget=(epsilon, delta), or epsilon and delta instead."
-                )
+                raise TypeError(f"{function.__name__}() must have budget=(epsilon, delta), or both epsilon and delta.")
             named["budget"] = named.pop("epsilon"), named.pop("delta")
         for name in named:
             if name not in known:
