@@ -29,7 +29,7 @@ from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_integer, check_real
+from protocols.validation import budget_by_name, check_integer, check_real
 
 __all__ = ["BYTES", "RATIO", "VectorFront", "VectorPlan", "central_rmse", "plan_of", "plan_vectors", "vector_front"]
 
@@ -158,6 +158,7 @@ def plan_vectors(
     return _Search(target, users, dimension, clip, l1).found(wanted, most)
 
 
+@budget_by_name
 def vector_front(
     budget: BudgetLike,
     *,
