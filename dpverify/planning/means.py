@@ -24,7 +24,7 @@ from protocols.local.means import LocalMean
 from protocols.local.one_bit import OneBitMean
 from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.shuffled_mean import ShuffledMean
-from protocols.validation import check_integer
+from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["MeanPlan", "MeanPlans", "plan_means"]
 
@@ -100,6 +100,7 @@ class MeanPlans(Drawn):
         return [*self.plans, *({"mechanism": name, "error": reason} for name, reason in self.failures.items())]
 
 
+@budget_by_name
 def plan_means(
     budget: BudgetLike, *, users: int, instances: int = 1, progress: Callable[[int, int], Any] | None = None
 ) -> MeanPlans:

@@ -25,7 +25,7 @@ from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
 from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
-from protocols.validation import check_choice, check_flag, check_integer
+from protocols.validation import budget_by_name, check_choice, check_flag, check_integer
 
 __all__ = ["SumPlan", "SumPlans", "plan_sums"]
 
@@ -106,6 +106,7 @@ class SumPlans(Drawn):
         return [*self.plans, *({"name": name, "error": reason} for name, reason in self.failures.items())]
 
 
+@budget_by_name
 def plan_sums(
     budget: BudgetLike,
     *,
