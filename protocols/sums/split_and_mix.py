@@ -14,6 +14,7 @@ from protocols.bitsum.three_nb import negative_binomial, negative_binomial_piece
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol
+from protocols.validation import check_indices
 
 __all__ = ["SplitAndMix"]
 
@@ -103,12 +104,7 @@ class SplitAndMix(SumProtocol):
         return [*shares, (value + up - down - sum(shares)) % self.modulus]
 
     def view(self, symbols: ArrayLike) -> int:  # noqa: D102
-        array = np.asarray(symbols, dtype=np.int64)
-        outside = (array < 0) | (array >= self.modulus)
-        if outside.any():
-            raise ValueError(
-                f"symbols contains {array[outside].flat[0]}, but must only hold shares in [0, {self.modulus})."
-            )
+        array = check_indices("symbols", symbols, self.modulus)
         # In halves, so that no sum of them leaves the integers.
         return ((int((array >> 32).sum()) << 32) + int((array & _LOW).sum())) % self.modulus
 

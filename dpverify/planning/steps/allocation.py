@@ -15,11 +15,13 @@ from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.allocation import allocated
 from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.pairs import ListedPair
+from dpverify.rounding import UNIT
 from dpverify.shown import Plain
 from protocols.validation import check_choice, check_ranges
 
 __all__ = ["RandomAllocation"]
 
+_MOST_NOISE = 1e150
 _LEAST_TAIL = 1e-120
 """Products of two masses of so little are still floats."""
 
@@ -92,6 +94,19 @@ class RandomAllocation(Plain):
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss of a pass: that of one step, as often as the record is in one."""
         return total([(self.chosen, NoisyStep(self.noise, law=self.law).largest_loss(adjacency))])
+
+    @property
+    def told(self) -> tuple[NoisyStep, int]:
+        """Steps that reveal no less: of who is told which steps the record is in, these are all that tell of it."""
+        return NoisyStep(self.noise, law=self.law), self.chosen
+
+    @property
+    def summed(self) -> tuple[NoisyStep, int] | None:
+        """Steps that reveal no more: the sum of all, if its noise has the same law; all of them, if the record is."""
+        if self.chosen == self.steps:
+            return self.told
+        noise = self.noise * (math.sqrt(self.steps) / self.chosen) * (1.0 + 4.0 * UNIT)
+        return (NoisyStep(noise), 1) if self.law is NoiseLaw.GAUSSIAN and noise <= _MOST_NOISE else None
 
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates a pass, of whose laws a tail may be left out."""

@@ -22,7 +22,7 @@ from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step, Steps
 from dpverify.search import largest_integer, smallest_at_level
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["largest_rate", "least_noise", "most_steps"]
 
@@ -35,6 +35,7 @@ _COARSE = 0.03
 """The width at which the number of steps is guessed."""
 
 
+@budget_by_name
 def least_noise(
     budget: BudgetLike,
     *,
@@ -106,6 +107,7 @@ def least_noise(
     return Interval.proved(missed, met)
 
 
+@budget_by_name
 def largest_rate(
     budget: BudgetLike,
     *,
@@ -167,6 +169,7 @@ def largest_rate(
     return Interval.proved(min(1.0 / met, most), min(1.0 / missed, 1.0))
 
 
+@budget_by_name
 def most_steps(
     budget: BudgetLike,
     step: Step,

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,7 +29,7 @@ from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_integer, check_real
+from protocols.validation import budget_by_name, check_integer, check_real
 
 __all__ = ["BYTES", "RATIO", "VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
 
@@ -158,7 +158,15 @@ def plan_vectors(
     return _Search(target, users, dimension, clip, l1).found(wanted, most)
 
 
-def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = BYTES) -> VectorFront:
+@budget_by_name
+def vector_front(
+    budget: BudgetLike,
+    *,
+    users: int,
+    dimension: int,
+    max_bytes: Sequence[float] = BYTES,
+    progress: Callable[[int, int], Any] | None = None,
+) -> VectorFront:
     """Find the least error of a sum of vectors within several limits on the bytes of a user.
 
     Parameters
@@ -169,6 +177,8 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
         n and d, public.
     max_bytes : sequence of float
         The limits, positive.
+    progress : callable, optional
+        Called with how many limits are planned for, and with the number of all.
 
     Returns
     -------
@@ -192,7 +202,9 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
     if isinstance(max_bytes, str) or not isinstance(max_bytes, Iterable) or not max_bytes:
         raise TypeError(f"max_bytes={max_bytes!r} must be a sequence of numbers, at least one.")
     search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
-    for limit in max_bytes:
+    for done, limit in enumerate(max_bytes):
+        if progress is not None:
+            progress(done, len(max_bytes))
         check_real("max_bytes", limit, low=0.0, low_open=True)
         try:
             found.append(search.found(None, 8.0 * limit / bits))

@@ -46,6 +46,8 @@ def test_both_ends_hold(steps: int, chosen: int, coarse: bool, monkeypatch: pyte
                 assert getattr(below, direction).delta(epsilon).lower >= truth * Fraction(99, 100) - Fraction(1, 10**9)
                 if chosen == steps:
                     assert getattr(above, direction).delta(epsilon).upper <= truth + Fraction(1, 1000)
+                told = [pair if direction == "up" else pair[::-1] for pair in outcomes(chosen, chosen)]
+                assert divergence(told, epsilon) >= truth  # of who is told which steps
 
 
 def test_every_number_of_chosen_steps_has_a_law_and_its_error_is_charged() -> None:
