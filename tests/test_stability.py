@@ -52,6 +52,7 @@ def test_the_page_has_the_formats_of_the_code() -> None:
         contour_checker.FORMAT,
         step_checker.FORMAT,
         model._FORMAT,
+        model.DISCRIMINANT,
         checkpoint._FORMAT,
     ]
 

@@ -41,7 +41,7 @@ Kind = Annotated[
         "--sampling",
         known=_kinds,
         help="poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset; or "
-        "random-allocation: each record in one of --steps, and none is replaced.",
+        "random-allocation: each record in one of --steps.",
     ),
 ]
 Neighbours = Annotated[
@@ -101,7 +101,7 @@ def account_steps(
     part: tuple[Step, int]
     if Sampling(sampling) is Sampling.RANDOM_ALLOCATION:
         if rate != 1.0:
-            raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is one over --steps.")
+            raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is --chosen over --steps.")
         part = RandomAllocation(noise, steps, NoiseLaw(law), chosen), passes
     elif passes != 1:
         raise ValueError(f"--passes={passes} must be 1 but for --sampling random-allocation; --steps counts all.")
@@ -121,6 +121,7 @@ def least_noise(
     steps: StepCount = 1,
     rate: Rate = 1.0,
     passes: Passes = 1,
+    chosen: Chosen = 1,
     law: Law = "gaussian",
     sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
@@ -130,7 +131,14 @@ def least_noise(
     from dpverify.planning.steps.calibration import least_noise
 
     found = least_noise(
-        (epsilon, delta), steps=steps, rate=rate, passes=passes, law=law, sampling=sampling, adjacency=adjacency
+        (epsilon, delta),
+        steps=steps,
+        rate=rate,
+        passes=passes,
+        chosen=chosen,
+        law=law,
+        sampling=sampling,
+        adjacency=adjacency,
     )
     missed = f", one of {rounded_down(found.lower, 6)} is not" if found.lower > 0.0 else ""
     print_result({"noise": found}, f"A noise multiplier of {rounded_up(found.upper, 6)} is enough{missed}.")

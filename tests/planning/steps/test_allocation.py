@@ -48,8 +48,6 @@ def test_passes_compose_with_other_steps_and_say_what_is_assumed() -> None:
 
 
 def test_what_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"adjacency='replace-one' is not covered for random allocation"):
-        dpverify.account(dpverify.RandomAllocation(1.0, 4), delta="1e-5", adjacency="replace-one")
     with pytest.raises(ValueError, match=r"steps=0 must be an integer in \[1, 1e\+06\]"):
         dpverify.RandomAllocation(1.0, 0)
     with pytest.raises(ValueError, match=r"sampling='random-allocation' is of many steps together"):
@@ -77,8 +75,10 @@ def test_simpler_steps_hold_where_they_are_sharper_or_nothing_else_does() -> Non
     numbers = dpverify.RandomAllocation(0.5, 4, law="laplace", chosen=3)  # type: ignore[arg-type]
     assert numbers.summed is None
     assert numbers.told == (dpverify.NoisyStep(0.5, law="laplace"), 3)  # type: ignore[arg-type]
-    beside = dpverify.account([(numbers, 2), dpverify.NoisyStep(9.0)], delta="1e-250").epsilon
-    told = dpverify.account([(numbers.told[0], 6), dpverify.NoisyStep(9.0)], delta="1e-250").epsilon
+    beside, told = (
+        dpverify.account([passes, dpverify.NoisyStep(9.0)], delta="1e-20", relative_width=0.01).epsilon
+        for passes in ((numbers, 2), (numbers.told[0], 6))
+    )
     assert 0.0 < beside.upper <= told.upper < math.inf
 
 
@@ -116,3 +116,20 @@ def test_more_steps_reveal_less() -> None:
     found = [Steps([(dpverify.RandomAllocation(1.0, steps), 1)]).curve().epsilon(1e-6) for steps in (1, 2, 3, 7, 8)]
     assert all(after.upper < before.lower for before, after in itertools.pairwise(found))
     assert math.isfinite(found[0].upper)
+
+
+def test_a_record_that_is_replaced() -> None:
+    both = dpverify.account(dpverify.RandomAllocation(2.0, 2), delta="1e-6", adjacency="replace-one").epsilon
+    # Two steps have the pair of both records in either: integrated apart from all this, below.
+    assert both.lower <= 3.4 <= both.upper
+    assert both.width < 0.06 * both.upper
+    gone = dpverify.account(dpverify.RandomAllocation(2.0, 2), delta="1e-6").epsilon
+    told = dpverify.account(dpverify.NoisyStep(2.0), delta="1e-6", adjacency="replace-one").epsilon
+    assert gone.upper < both.lower < both.upper < told.lower
+    numbers = dpverify.RandomAllocation(2.0, 3, law="laplace")  # type: ignore[arg-type]
+    passes = dpverify.account(numbers, instances=2, delta="1e-5", adjacency="replace-one").epsilon
+    assert 0.0 < passes.width < 0.2 * passes.upper
+    # Beside a protocol, which a record that comes has none of.
+    days = [(dpverify.RandomizedResponse(9, 0.5 - 1e-9), 1), (numbers, 2)]
+    beside = dpverify.account(days, delta="1e-5", adjacency="replace-one").epsilon
+    assert beside.upper == pytest.approx(passes.upper, rel=1e-3)
