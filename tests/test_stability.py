@@ -40,7 +40,7 @@ def test_the_page_has_the_formats_of_the_code() -> None:
     rows = {row[0].strip(): row for row in (line.strip("| ").split("|") for line in page.splitlines()) if len(row) >= 3}
     found = [
         " ".join(re.findall(r"`[^`]*`|\"[^\"]*\"|\d+", rows[name][2])).replace("`", "").replace('"', "")
-        for name in list(rows)[-9:]
+        for name in list(rows)[-10:]
     ]
     assert client.VERSION == manifest.VERSION
     assert found == [
