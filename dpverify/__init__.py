@@ -36,8 +36,30 @@ For readers: theorems, and what was found about each
 >>> dpverify.hockey_stick(dpverify.GaussianPair("2"), "0.3", digits=10).text
 '[0.09635282406 +/- 2.35e-12]'
 
-Budgets are `Budget` objects or pairs (epsilon, delta); theorems and threat models may be words. The command line does
-the same: `dpverify --help`.
+All names, each with its own `help(dpverify.plan)`
+--------------------------------------------------
+- To plan: plan, plan_bitsums, plan_grid, front; least_users, least_epsilon, least_messages; budgets: split_budget,
+  per_instance_budget; numbers and vectors: plan_means, plan_sums, sum_front, vector_front; densities:
+  least_density_users, least_density_epsilon; strings: plan_rappor; days of many queries: design, Query.
+- What parameters give: account, amplify, largest_epsilon0, crowd, manipulation, PrivacyLedger; full_report.
+- Steps of a training: NoisyStep, DiscreteLaplaceStep, IntegerStep, BoundedRangeStep, RenyiStep, ConcentratedStep,
+  OpaqueStep, RandomAllocation; least_noise, largest_rate, most_steps.
+- To audit: audit_protocol, audit_mechanism, audit_one_run; claims besides budgets: GaussianDP, RenyiDP,
+  ConcentratedDP, TradeOffCurve.
+- To read papers: theorems, compose, CompositionTheorem; hockey_stick of RandomizedResponsePair, ThreeNBPair,
+  NegativeBinomialPair, DiscreteLaplacePair, GaussianPair.
+- Learners: PrivateDensityClassifier, PrivateDiscriminant, PrivateDensity, with what they learn by,
+  KernelDensityProtocol, HighestDensityClassifier; gamma_from_bandwidth, bandwidth_from_gamma.
+- Binary sums: RandomizedResponse, ThreeNB, NegativeBinomial, Poisson, Pure; LocalRandomizedResponse; by a trusted
+  curator CentralDiscreteLaplace, CentralDiscreteGaussian, CentralGaussian.
+- Other sums: PoissonSum, NegativeBinomialSum, SplitAndMix, AugmentedSum, ShuffledMean, VectorSum, Histogram,
+  Selection; each user alone: RandomizedResponseMean, LaplaceMean, DiscreteLaplaceMean, OneBitMean,
+  LabelRandomizedResponse; a curator: CentralLaplaceMean; RAPPOR: Rappor, PermanentResponse, RapporClient.
+- Words of results: Budget, Guarantee, Interval, Adjacency, ThreatModel, Side; InfeasibleBudgetError, CapacityError,
+  BudgetExceededError.
+
+Budgets are `Budget` objects or pairs (epsilon, delta), or `epsilon=` and `delta=`; theorems and threat models may be
+words. The command line does the same: `dpverify --help`.
 """
 
 from __future__ import annotations

@@ -372,7 +372,11 @@ class Guarantee(Plain):
             object.__setattr__(self, name, check_choice(name, getattr(self, name), known))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain JSON values, infinity as the string "inf"."""
+        """Return the fields as plain JSON values, infinity as the string "inf".
+
+        An upper bound's numbers as the decimals that they print as, which may be one float above the fields, never
+        below: what is read from JSON is a bound, too.
+        """
         found = super().to_dict()
         if self.side is Side.UPPER_BOUND:  # no less
             found |= {"epsilon": plain(printed_float(self.epsilon, math.inf)), "delta": float(typed(self.delta))}

@@ -9,20 +9,22 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from fractions import Fraction
 from numbers import Integral, Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
 Word = TypeVar("Word", bound=str)
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 __all__ = [
+    "budget_by_name",
     "check_bits",
     "check_choice",
     "check_counts",
@@ -205,6 +207,28 @@ def meant_number(text: Any) -> str:
     return f"; write {text} as 1e{power[1]}" if power else ""
 
 
+def budget_by_name(function: Function) -> Function:
+    """Let `epsilon` and `delta` stand for a function's argument `budget`, and say which name was meant by another.
+
+    Raises TypeError: By the function, for one of the two alone, both beside a budget, or a name that it has not.
+    """
+    code = function.__code__
+    known = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+
+    @functools.wraps(function)
+    def called(*given: Any, **named: Any) -> Any:
+        if pair := {"epsilon", "delta"}.intersection(named):
+            if len(pair) < 2 or len(given) > known.index("budget") or "budget" in named:
+                raise TypeError(f"{function.__name__}() must have budget=(epsilon, delta), or both epsilon and delta.")
+            named["budget"] = named.pop("epsilon"), named.pop("delta")
+        for name in named:
+            if name not in known:
+                raise TypeError(f"{function.__name__}() has no argument {name!r}{meant(name, known)}.")
+        return function(*given, **named)
+
+    return cast(Function, called)
+
+
 def check_file(name: str, path: Path, wanted: str) -> None:
     """Raise ValueError for a path without a file, which must be what is `wanted`, such as "a ledger"."""
     if not path.is_file():
@@ -274,7 +298,7 @@ def check_indices(
     import numpy as np
 
     array = np.asarray(value)
-    if not np.issubdtype(array.dtype, np.integer):
+    if array.size and not np.issubdtype(array.dtype, np.integer):  # an empty list has none
         raise TypeError(f"{name} has dtype {array.dtype}, but must hold integers in [{low}, {stop}).")
     if array.ndim != 1 or (users is not None and array.size != users):
         raise ValueError(

@@ -4,6 +4,7 @@ import ast
 import importlib
 import pkgutil
 import pydoc
+import re
 from pathlib import Path
 
 import pytest
@@ -61,3 +62,10 @@ def test_help_shows_the_three_uses() -> None:
         assert use in first_screens
     for name in ("plan", "account", "plan_bitsums", "audit_protocol", "theorems", "hockey_stick", "Budget"):
         assert name in first_screens
+
+
+def test_help_names_all_that_there_is() -> None:
+    told = (dpverify.__doc__ or "").partition("All names")[2].partition("Budgets are")[0]
+    names = set(re.findall(r"\w+", told))
+    assert names >= {*dpverify.__all__, *dpverify._HOME_OF}
+    assert all(hasattr(dpverify, name) for name in names if re.search(r"[a-z][A-Z]|_", name))

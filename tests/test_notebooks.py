@@ -12,7 +12,10 @@ import pytest
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).resolve().parent.parent
-NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+NOTEBOOKS = [
+    pytest.param(path, id=path.stem, marks=[pytest.mark.long] * (path.stem in {"05_classifier", "11_joint_changes"}))
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb"))
+]
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
@@ -50,7 +53,7 @@ def test_there_are_notebooks() -> None:
     assert NOTEBOOKS
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", NOTEBOOKS)
 def test_stored_outputs_are_those_of_today(kernel: NotebookClient, path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
     fresh = run(kernel, nbformat.read(path, as_version=4))

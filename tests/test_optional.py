@@ -223,6 +223,7 @@ def told(folder: Path, blocked: str, chosen: list[str] | None) -> dict[str, list
     return found
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="what a command imports is seen in a child process")
 def test_no_command_has_a_fault_for_want_of_a_package(tmp_path: Path) -> None:
     whole = tmp_path / "none"

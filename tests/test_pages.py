@@ -129,7 +129,9 @@ def test_a_page_that_is_wrong_is_found(page: str, message: str) -> None:
         check(page, {})
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, marks=[pytest.mark.long] * (page == "budget_to_chart")) for page in PAGES]
+)
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -31,7 +31,7 @@ from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
 from dpverify.guarantee import Budget, Interval
 from dpverify.learning.decoding import Decoded
-from dpverify.learning.evaluate import Learned
+from dpverify.learning.evaluate import Learned, LearnedJointly
 from dpverify.learning.guarantee import LearnedGuarantee
 from dpverify.papers.theorem import Theorem
 from dpverify.planning.kernels.densities import DensityGrid, NoDensity
@@ -101,6 +101,16 @@ def learned() -> Learned:
     return Learned(made, 100, 20, 15)  # type: ignore[arg-type]
 
 
+def learned_jointly() -> LearnedJointly:
+    guarantee = LearnedGuarantee(dpverify.plan("central-gaussian", BUDGET, **FEW).guarantee)
+    made = SimpleNamespace(
+        n_features_in_=2, guarantee_=guarantee, classes_=np.array(["a", "b"]), map_=SimpleNamespace(second=True),
+        moments_=SimpleNamespace(shares=np.array([0.6, 0.4])), predicted_=np.array([True, False]), noise_=0.1,
+        plan_=SimpleNamespace(messages_per_user=9.0, bytes_per_user=5.0),
+    )  # fmt: skip
+    return LearnedJointly(made, 100, 20, 15)  # type: ignore[arg-type]
+
+
 def decoded() -> Decoded:
     words = {"a": [Word("one", 0.9, 0), Word("two", 0.1, 1)], "b": [Word("three", 0.5, 2)]}
     return Decoded(learned().classifier, "distinctive", 3, words)
@@ -156,6 +166,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "front": lambda: dpverify.front(BUDGET, **FEW, bitsums=["poisson", "local-rr"], margins=[0.01]),
     "grid": lambda: dpverify.plan_grid([BUDGET, (2, "1e-4")], **FEW, bitsums=["poisson", "central-gaussian"]),
     "learned": learned,
+    "learned jointly": learned_jointly,
     "least": lambda: dpverify.least_epsilon("1e-4", error=0.3, **FEW, bitsums=["poisson", "local-rr"]),
     "meaning": lambda: dpverify.account(CentralGaussian(9, 30.0), delta=1e-3).meaning(),
     "means": lambda: dpverify.plan_means(BUDGET, users=100),

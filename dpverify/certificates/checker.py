@@ -385,13 +385,13 @@ def main(path):
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"It has more than {MOST_BYTES} characters.")
+        if len(text) > MOST_BYTES or re.search(r"(?<![0-9])[0-9]{600}", text):
+            raise ValueError(f"It has more than {MOST_BYTES} characters, or a number of 600 digits or more.")
         once = {"object_pairs_hook": lambda pairs: dict(pairs) if len(dict(pairs)) == len(pairs) else None}
-        print(checked(json.loads(text, **once, parse_float=Decimal, parse_constant=Decimal)))
-        return 0
+        return print(checked(json.loads(text, **once, parse_float=Decimal, parse_constant=Decimal))) or 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
+        own |= {json.JSONDecodeError: f"It is no JSON: {reason}."}
         print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 

@@ -309,7 +309,8 @@ def values(given, names):
             valid, listed = all(map(typed.fullmatch, listed)), [Decimal(one) for one in listed if typed.fullmatch(one)]
         ends = (low, high) if typed else (low - 1, high + 1)
         if not (valid and all(one < other for one, other in pairwise([ends[0], *listed, ends[1]]))):
-            raise ValueError(f"{name} must be {what} from {low} to {high}, {least} to {most} of them, increasing.")
+            said = f", {most if least == most else f'{least} to {most}'} of them, increasing" if sizes else ""
+            raise ValueError(f"{name} must be {what} from {low} to {high}{said}.")
         found[name] = listed if sizes else listed[0]
     return found
 
@@ -381,16 +382,16 @@ def main(path):
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"It has more than {MOST_BYTES} characters.")
+        if len(text) > MOST_BYTES or re.search(r"(?<![0-9])[0-9]{600}", text):
+            raise ValueError(f"It has more than {MOST_BYTES} characters, or a number of 600 digits or more.")
         # A number with a fraction or an exponent is a Decimal, which no field takes.
         pairs = json.loads(text, object_pairs_hook=tuple, parse_float=Decimal, parse_constant=Decimal)
         if not isinstance(pairs, tuple) or len(dict(pairs)) < len(pairs):
             raise ValueError("It must be an object in which no name occurs twice.")
-        print(checked(dict(pairs)))
-        return 0
+        return print(checked(dict(pairs))) or 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
+        own |= {json.JSONDecodeError: f"It is no JSON: {reason}."}
         print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 

@@ -137,7 +137,10 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "serve": ("serve",),
     "collect": ("collect plan.json --hash HASH --store 2027-01-31",),
     "release": ("release plan.json version --hash HASH --store 2027-01-31",),
-    "classify": ("classify points.npz --labels y --epsilon 2 --delta 1e-6 --holdout 0.2 --output model.npz",),
+    "classify": (
+        "classify points.npz --labels y --epsilon 2 --delta 1e-6 --holdout 0.2 --output model.npz",
+        "classify points.npz --labels y --learner discriminant --holdout 0.2 --output model.npz",
+    ),
     "predict": ("predict model.npz points.npz --labels y",),
     "decode": ("decode model.npz words.npz --words words",),
     "demo": ("demo",),

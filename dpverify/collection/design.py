@@ -63,6 +63,9 @@ class Limit:
             raise ValueError(f"delta={self.budget.delta!r} must be in (0, 1): many sums together need a positive one.")
         check_integer("days", self.days, low=1, high=_MOST_DAYS)
 
+    def __str__(self) -> str:
+        return f"{self.budget} for {counted(self.days, 'day')}"
+
 
 @dataclass(frozen=True)
 class MetLimit(Plain):
@@ -327,9 +330,7 @@ def _kept(
 
     for limit in limits if beside else ():
         if not alone(beside, limit.days, limit.budget.delta, _WIDTH).lower < limit.budget.epsilon:
-            raise InfeasibleBudgetError(
-                f"the budget {limit.budget} for {limit.days} days is spent by the steps beside the queries alone."
-            )
+            raise InfeasibleBudgetError(f"the budget {limit} is spent by the steps beside the queries alone.")
     level, binding = 0.0, limits[0]
     for limit in sorted(limits, key=lambda limit: -_guess(asked, limit, users)):
         if level > 0.0 and spent(level, limit) <= limit.budget.epsilon:
@@ -342,7 +343,7 @@ def _kept(
         # A level has no size of its own, with weights and numbers of users of any size: its ratio to a guess has one.
         found = smallest_at_level(at, limit.budget.epsilon, 1.0, _LARGEST, _TOLERANCE)
         if found is None:
-            raise InfeasibleBudgetError(f"the budget {limit.budget} for {limit.days} days cannot be met by any noise.")
+            raise InfeasibleBudgetError(f"the budget {limit} cannot be met by any noise.")
         level, binding = found * start, limit
         while joint and spent(level, limit) > limit.budget.epsilon:  # a guess is some per mille below the proof
             level *= spent(level, limit) / limit.budget.epsilon * (1.0 + _TOLERANCE)
@@ -356,9 +357,7 @@ def _kept(
             PROOF,
         )
         if guarantee.epsilon > limit.budget.epsilon:
-            raise InfeasibleBudgetError(
-                f"the budget {limit.budget} for {limit.days} days cannot be proved at the noise that another one needs."
-            )
+            raise InfeasibleBudgetError(f"the budget {limit} cannot be proved at the noise that another one needs.")
         changed = limit.days * sum(query.changed for query in asked)
         met.append(MetLimit(limit.budget, limit.days, changed, guarantee, limit is binding))
     return level, tuple(met)

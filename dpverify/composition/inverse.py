@@ -18,7 +18,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
 from dpverify.privacy_loss.losses import two_valued
 from dpverify.search import largest_float
 from dpverify.shown import Plain
-from protocols.validation import check_integer
+from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["PerInstanceBudget", "per_instance_budget"]
 
@@ -112,6 +112,7 @@ class PerInstanceBudget(Plain):
         )
 
 
+@budget_by_name
 def per_instance_budget(
     budget: BudgetLike,
     instances: int = 1,

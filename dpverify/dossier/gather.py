@@ -37,7 +37,7 @@ from dpverify.planning.sums.fronts import SumFront
 from dpverify.planning.sums.vectors import VectorFront
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.statistics.family import Verdict
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["Progress", "applying", "checked_audit", "full_report"]
 
@@ -104,6 +104,7 @@ class _Steps:
         return told
 
 
+@budget_by_name
 def full_report(
     budget: BudgetLike,
     *,

@@ -27,7 +27,7 @@ from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_choice, check_groups, check_integer
 
-__all__ = ["BudgetedEstimator", "PlannedBitsums", "private_generator", "rmse_of"]
+__all__ = ["BudgetedEstimator", "PlannedBitsums", "SummedEstimator", "private_generator", "rmse_of"]
 
 _NOISE, _PARTS = (2,), 1
 """Keys of the streams of an integer seed; public features take the key 0, see `protocols.classifier`."""
@@ -62,63 +62,14 @@ def private_generator(seed: Any, part: int | None = None) -> np.random.Generator
     return np.random.default_rng(np.random.SeedSequence(check_integer("random_state", seed, low=0), spawn_key=key))
 
 
-class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
-    """An estimator with the parameters epsilon, delta, kernel, bandwidth, bitsum, bits and public_scale."""
+class SummedEstimator(BaseEstimator):  # type: ignore[misc]
+    """An estimator that is fitted to sums over parts of the users."""
 
-    epsilon: Any
-    delta: Any
-    kernel: str
-    bandwidth: float | None
-    bitsum: str
-    bits: int | None
-    public_scale: Any
     random_state: Any
-    public_random_state: int
-    scale_: PublicScale
-
-    @property
-    def _no_privacy(self) -> bool:
-        return isinstance(self.epsilon, float) and self.epsilon == math.inf
-
-    def _budget(self) -> Budget | None:
-        """Return the checked budget of a replaced point, None for no privacy."""
-        check_choice("bitsum", self.bitsum, BITSUMS)
-        if self._no_privacy:
-            return None
-        budget = Budget(self.epsilon, self.delta)
-        if budget.delta == 0.0:
-            raise ValueError(f"delta={self.delta!r} must be in (0, 1): joint changes have no small largest loss.")
-        return budget
-
-    def _public(self, dimension: int) -> tuple[PublicFeatures, PublicScale]:
-        """Return the public settings for points of a dimension."""
-        kernel = check_choice("kernel", self.kernel, tuple(kernels()))
-        scale = PublicScale.of(self.public_scale)
-        bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
-        return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale
 
     @property
     def _seeded(self) -> bool:
         return self.random_state is not None
-
-    def _scaled(self, points: NDArray[Any], scale: PublicScale, size: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield users' points as they take part with them, so many at a time, and which these are."""
-        for start in range(0, len(points), size):
-            here = slice(start, start + size)
-            yield here, scale(points[here], name=f"X[{start}:]" if start else "X", single=True)
-
-    def _settings_of(self, sums: PartialSums, fits: bool) -> tuple[PublicFeatures, PublicScale]:
-        """Return the public settings, which must be those of the sums, as must be what else is said to fit."""
-        found = self._public(sums.public.dimension)
-        if not fits or found != (sums.public, sums.scale):
-            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
-        return found
-
-    def _queries(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return queries, scaled as the users' points were."""
-        check_is_fitted(self)
-        queries = validated(self, X, reset=False)
-        return self.scale_(queries)
 
     def fit_sums(self, sums: PartialSums | Iterable[PartialSums]) -> Self:
         """Fit to the sums of all users: add the noise and publish, once: a second call is another release.
@@ -147,6 +98,68 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} has no users, but must have at least 1.")
         return total
 
+    def _know_columns(self, dimension: int, names: tuple[str, ...] | None) -> None:
+        """Take what scikit-learn has every estimator know of the columns."""
+        self.n_features_in_ = dimension
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
+        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
+            del self.feature_names_in_
+
+
+class BudgetedEstimator(SummedEstimator):
+    """An estimator with the parameters epsilon, delta, kernel, bandwidth, bitsum, bits and public_scale."""
+
+    epsilon: Any
+    delta: Any
+    kernel: str
+    bandwidth: float | None
+    bitsum: str
+    bits: int | None
+    public_scale: Any
+    public_random_state: int
+    scale_: PublicScale
+
+    @property
+    def _no_privacy(self) -> bool:
+        return isinstance(self.epsilon, float) and self.epsilon == math.inf
+
+    def _budget(self) -> Budget | None:
+        """Return the checked budget of a replaced point, None for no privacy."""
+        check_choice("bitsum", self.bitsum, BITSUMS)
+        if self._no_privacy:
+            return None
+        budget = Budget(self.epsilon, self.delta)
+        if budget.delta == 0.0:
+            raise ValueError(f"delta={self.delta!r} must be in (0, 1): joint changes have no small largest loss.")
+        return budget
+
+    def _public(self, dimension: int) -> tuple[PublicFeatures, PublicScale]:
+        """Return the public settings for points of a dimension."""
+        kernel = check_choice("kernel", self.kernel, tuple(kernels()))
+        scale = PublicScale.of(self.public_scale)
+        bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
+        return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale
+
+    def _scaled(self, points: NDArray[Any], scale: PublicScale, size: int) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """Yield users' points as they take part with them, so many at a time, and which these are."""
+        for start in range(0, len(points), size):
+            here = slice(start, start + size)
+            yield here, scale(points[here], name=f"X[{start}:]" if start else "X", single=True)
+
+    def _settings_of(self, sums: PartialSums, fits: bool) -> tuple[PublicFeatures, PublicScale]:
+        """Return the public settings, which must be those of the sums, as must be what else is said to fit."""
+        found = self._public(sums.public.dimension)
+        if not fits or found != (sums.public, sums.scale):
+            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        return found
+
+    def _queries(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return queries, scaled as the users' points were."""
+        check_is_fitted(self)
+        queries = validated(self, X, reset=False)
+        return self.scale_(queries)
+
     def plan_for(self, sums: PartialSums, progress: Callable[[int, int], object]) -> None:
         """Make the plans that `fit_sums` needs for these sums, which takes seconds; they are remembered.
 
@@ -164,14 +177,6 @@ class BudgetedEstimator(BaseEstimator):  # type: ignore[misc]
         for done, count in enumerate(users, 1):
             self._planned(sums.public, [count])
             progress(done, len(users))
-
-    def _know_columns(self, dimension: int, names: tuple[str, ...] | None) -> None:
-        """Take what scikit-learn has every estimator know of the columns."""
-        self.n_features_in_ = dimension
-        if names is not None:
-            self.feature_names_in_ = np.array(names, dtype=object)
-        elif hasattr(self, "feature_names_in_"):  # of an earlier fit
-            del self.feature_names_in_
 
     def _planned(self, public: PublicFeatures, counts: Sequence[int]) -> PlannedBitsums:
         """Return the bitsum for each count of users, and what is promised of all: nothing without a budget."""

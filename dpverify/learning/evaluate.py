@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import Interval
-from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.files.data import DataFile
+from dpverify.learning.files.model import Model
+from dpverify.learning.joint.discriminant import PrivateDiscriminant
 from dpverify.learning.labels import LABELS_TAKEN
 from dpverify.shown import Drawn
 from dpverify.statistics.bounds.intervals import clopper_pearson
 from protocols.validation import check_real
 
-__all__ = ["Learned", "Progress", "learn", "right_among"]
+__all__ = ["Learned", "LearnedJointly", "Progress", "learn", "right_among"]
 
 Progress = Callable[[int, int], object]
 """Called with the rows that are done, and all rows."""
@@ -46,7 +47,7 @@ class Learned(Drawn):
         "empty_classes=classifier.empty_classes_ tested accuracy accuracy_interval"
     )
 
-    classifier: PrivateDensityClassifier = field(repr=False)
+    classifier: Model = field(repr=False)
     users: int
     tested: int = 0
     right: int = 0
@@ -66,14 +67,34 @@ class Learned(Drawn):
 
     @property
     def _classes(self) -> list[dict[str, Any]]:
-        made = self.classifier
+        made: Any = self.classifier
         columns = (made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist())
         names = ("label", "reported_users", "noise")
         return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
+@dataclass(frozen=True, eq=False)
+class LearnedJointly(Learned):
+    """A discriminant that has learned from a file: labels and points under one budget."""
+
+    table_by: ClassVar[str] = "dpverify.report.learning:joint_table"
+    figure_by: ClassVar[str] = "dpverify.report.learning:joint_shares"
+    plain_as: ClassVar[str] = (
+        "users dimension=classifier.n_features_in_ second_moment=classifier.map_.second "
+        "noise=classifier.noise_ messages_per_user=classifier.plan_.messages_per_user "
+        "bytes_per_user=classifier.plan_.bytes_per_user guarantee=classifier.guarantee_ classes=_classes "
+        "tested accuracy accuracy_interval"
+    )
+
+    @property
+    def _classes(self) -> list[dict[str, Any]]:
+        made: Any = self.classifier
+        columns = (made.classes_.tolist(), made.moments_.shares.tolist(), made.predicted_.tolist())
+        return [dict(zip(("label", "share", "predicted"), row, strict=True)) for row in zip(*columns, strict=True)]
+
+
 def learn(
-    classifier: PrivateDensityClassifier,
+    classifier: Model,
     data: DataFile,
     *,
     holdout: float = 0.0,
@@ -89,10 +110,13 @@ def learn(
     - holdout: The share of its rows, in [0, 1), that take no part, and are for the test: a public choice at random.
     - test: For the test, with labels.
     - progress: Called after every group of rows.
-    - planning: `planning(done, plans)`: called before the plans for the classes' sizes are made, and after every one.
+    - planning: `planning(done, plans)`: called before the plans for the classes' sizes are made, and after every one;
+      of a discriminant there is one, made before any row is counted.
 
-    Raises ValueError as for `PrivateDensityClassifier.fit_chunks`; if points of the files have other dimensions; or if
-    nobody is left.
+    Returns: For a discriminant `LearnedJointly`.
+
+    Raises ValueError as for the classifier's `fit_chunks`; if points of the files have other dimensions; or if nobody
+    is left.
     """
     share = check_real("holdout", holdout, low=0.0, high=1.0, high_open=True)
     tell = progress or (lambda done, rows: None)
@@ -107,19 +131,28 @@ def learn(
     taken = classifier.classes is None
     if taken:
         classifier.classes = data.label_set().tolist()
-    sums = classifier.chunk_sums(_split(data, share, False, lambda done: tell(done, rows)))
-    classifier.plan_for(sums, planning or (lambda done, plans: None))
-    classifier.fit_sums(sums)
+    kept, told = _split(data, share, False, lambda done: tell(done, rows)), planning or (lambda done, plans: None)
+    if isinstance(classifier, PrivateDiscriminant):
+        users = sum(len(labels) for _, labels in _split(data, share, False)) if share else data.rows
+        told(0, 1)
+        classifier.planned(data.dimension, users)
+        told(1, 1)
+        classifier.fit_chunks(kept, users=users)
+    else:
+        sums = classifier.chunk_sums(kept)
+        classifier.plan_for(sums, told)
+        classifier.fit_sums(sums)
+        users = sums.users
     if taken:
         promised = classifier.guarantee_
         classifier.guarantee_ = replace(promised, notes=(LABELS_TAKEN, *promised.notes))
-    users = int(classifier.reported_counts_.sum())
     file, held_out = (data, True) if test is None else (test, False)
     left = _split(file, share, held_out, lambda done: tell(data.rows + done, rows)) if tested_rows else iter(())
-    return Learned(classifier, users, *_tested(classifier, left))
+    made = LearnedJointly if isinstance(classifier, PrivateDiscriminant) else Learned
+    return made(classifier, users, *_tested(classifier, left))
 
 
-def _tested(classifier: PrivateDensityClassifier, rows: Iterator[tuple[Any, Any]]) -> tuple[int, int]:
+def _tested(classifier: Model, rows: Iterator[tuple[Any, Any]]) -> tuple[int, int]:
     """Return how many points there are, and for how many the prediction is their label."""
     count = right = 0
     for points, labels in rows:
@@ -141,7 +174,9 @@ def right_among(predicted: NDArray[Any], labels: NDArray[Any]) -> int:
     return int(np.count_nonzero(predicted == labels))
 
 
-def _split(data: DataFile, share: float, held_out: bool, done: Callable[[int], object]) -> Iterator[tuple[Any, Any]]:
+def _split(
+    data: DataFile, share: float, held_out: bool, done: Callable[[int], object] = lambda done: None
+) -> Iterator[tuple[Any, Any]]:
     """Yield the rows of a file that are held out, or the others, of which there must be some."""
     seen, found = 0, held_out
     for number, (points, labels) in enumerate(data.chunks()):

@@ -15,7 +15,7 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudg
 from dpverify.planning.account import account
 from dpverify.planning.plan import EXACT, plan
 from dpverify.shown import Drawn, Plain
-from protocols.validation import check_choice, check_integer
+from protocols.validation import budget_by_name, check_choice, check_integer
 
 __all__ = ["BudgetSplit", "Share", "split_budget"]
 
@@ -78,6 +78,7 @@ class BudgetSplit(Drawn):
     rows: tuple[Share, ...]
 
 
+@budget_by_name
 def split_budget(
     budget: BudgetLike,
     instances: int = 1,

@@ -17,7 +17,7 @@ from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsum
 from dpverify.planning.sweeps.setting import FailedPlan, Tried
 from dpverify.shown import Drawn, Plain
 from protocols.kde import KernelDensityProtocol
-from protocols.validation import check_integer
+from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["FRACTIONS", "Crowd", "CrowdRow", "crowd", "crowd_density", "crowd_of", "epsilon_among"]
 
@@ -69,6 +69,7 @@ class Crowd(Tried[CrowdRow], Drawn):
     density: DensityRow | None = None
 
 
+@budget_by_name
 def crowd(
     budget: BudgetLike,
     *,

@@ -24,7 +24,7 @@ from protocols.local.means import LocalMean
 from protocols.local.one_bit import OneBitMean
 from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.shuffled_mean import ShuffledMean
-from protocols.validation import check_integer
+from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["MeanPlan", "MeanPlans", "plan_means"]
 
@@ -100,7 +100,10 @@ class MeanPlans(Drawn):
         return [*self.plans, *({"mechanism": name, "error": reason} for name, reason in self.failures.items())]
 
 
-def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPlans:
+@budget_by_name
+def plan_means(
+    budget: BudgetLike, *, users: int, instances: int = 1, progress: Callable[[int, int], Any] | None = None
+) -> MeanPlans:
     """Find the parameters of least error of every estimator of a mean of values in [0, 1].
 
     Randomized response and the shuffled mean are of bits, the others of any values; in [0, m] all errors are m times as
@@ -115,6 +118,8 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
         n, public.
     instances : int
         I: how many means each user takes part in, with a value of her own for each.
+    progress : callable, optional
+        Called with how many estimators are planned, and with the number of all.
 
     Returns
     -------
@@ -145,7 +150,9 @@ def plan_means(budget: BudgetLike, *, users: int, instances: int = 1) -> MeanPla
     made["shuffled-mean"] = functools.partial(_shuffled, target, users, instances)
     made[_SPLIT] = functools.partial(_split, target, users, instances)
     plans, failures = [], {}
-    for name, attempt in made.items():
+    for done, (name, attempt) in enumerate(made.items()):
+        if progress is not None:
+            progress(done, len(made))
         try:
             plans.append(attempt())
         except (InfeasibleBudgetError, CapacityError) as error:

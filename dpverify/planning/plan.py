@@ -35,7 +35,7 @@ from dpverify.planning.answers import (
 from dpverify.planning.proved import Search, TargetEpsilon
 from dpverify.shown import Drawn
 from protocols.bitsum.base import BitsumProtocol
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["EXACT", "METHODS", "PlanRow", "plan"]
 
@@ -117,6 +117,7 @@ def _published(
         ) from error
 
 
+@budget_by_name
 def plan(
     bitsum: str,
     budget: BudgetLike,
@@ -143,7 +144,8 @@ def plan(
         The protocol's short name, such as "rr", "3nb", "nb", "poisson" or "pure": a key of
         `dpverify.claims.bitsum.BITSUM_CLAIMS`.
     budget : Budget or (epsilon, delta)
-        The budget of the whole, replace-one adjacency. At delta = 0 maximal losses add up: "basic" is then exact.
+        The budget of the whole, replace-one adjacency; or `epsilon=` and `delta=`, here and
+        wherever a budget is taken. At delta = 0 maximal losses add up: "basic" is then exact.
     users : int
         n, public.
     instances : int

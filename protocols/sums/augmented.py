@@ -113,7 +113,7 @@ class AugmentedSum(SumProtocol):
 
     def _total(self, view: ArrayLike, present: float) -> NDArray[np.float64]:
         ones = np.asarray(view)
-        most = 2 * self.margin + self.users * self.levels
+        most = 2 * self.margin + round(present * self.users) * self.levels
         if not np.issubdtype(ones.dtype, np.integer):
             raise TypeError(f"view has dtype {ones.dtype}, but must hold integers in [0, {most}].")
         if ((ones < 0) | (ones > most)).any():

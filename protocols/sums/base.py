@@ -135,6 +135,8 @@ class SumProtocol(ABC):
             sent = check_indices("values", values, int(self.largest) + 1, low=int(self.smallest)) - int(self.smallest)
         else:
             held = np.asarray(values, dtype=np.float64)
+            if np.asarray(values).dtype == np.bool_:
+                raise TypeError("values has dtype bool, but must hold numbers.")
             outside = ~((held >= self.smallest) & (held <= self.largest))
             if held.ndim != 1 or outside.any():
                 wrong = f"{held[outside].flat[0]}" if outside.any() else f"shape {held.shape}"
@@ -157,7 +159,7 @@ class SumProtocol(ABC):
             sent = check_integer("value", value, low=int(self.smallest), high=int(self.largest)) - int(self.smallest)
         else:
             try:
-                above = Fraction(value) - Fraction(self.smallest)
+                above = Fraction("" if isinstance(value, bool) else value) - Fraction(self.smallest)
             except (ValueError, OverflowError, TypeError):
                 above = Fraction(-1)
             if not 0 <= above <= self.step * self.levels:

@@ -14,6 +14,7 @@ from protocols.bitsum.three_nb import negative_binomial, negative_binomial_piece
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol
+from protocols.validation import check_indices
 
 __all__ = ["SplitAndMix"]
 
@@ -103,12 +104,7 @@ class SplitAndMix(SumProtocol):
         return [*shares, (value + up - down - sum(shares)) % self.modulus]
 
     def view(self, symbols: ArrayLike) -> int:  # noqa: D102
-        array = np.asarray(symbols, dtype=np.int64)
-        outside = (array < 0) | (array >= self.modulus)
-        if outside.any():
-            raise ValueError(
-                f"symbols contains {array[outside].flat[0]}, but must only hold shares in [0, {self.modulus})."
-            )
+        array = check_indices("symbols", symbols, self.modulus)
         # In halves, so that no sum of them leaves the integers.
         return ((int((array >> 32).sum()) << 32) + int((array & _LOW).sum())) % self.modulus
 
@@ -118,4 +114,8 @@ class SplitAndMix(SumProtocol):
             raise TypeError(f"view has dtype {sums.dtype}, but must hold integers in [0, {self.modulus}).")
         if ((sums < 0) | (sums >= self.modulus)).any():
             raise ValueError(f"view={view!r} must hold integers in [0, {self.modulus}).")
-        return np.asarray((sums.astype(np.int64) + self.margin) % self.modulus - self.margin, dtype=np.float64)
+        return np.asarray(self.centred(sums.astype(np.int64)), dtype=np.float64)
+
+    def centred(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the integers around [0, n L] that sums modulo q stand for."""
+        return (sums + self.margin) % self.modulus - self.margin

@@ -260,6 +260,8 @@ def test_what_is_no_certificate_is_told_in_a_sentence(change: Any, tmp_path: Pat
     [
         (b"[" * 100_000, "It is nested too deeply."),
         (b"\xef\xbb\xbf{}", "It has bytes that are not ASCII."),
+        (b'{"bits": ', "It is no JSON: Expecting value: line 1 column 10 (char 9)."),
+        (b"9" * 5_000, "It has more than 1000000 characters, or a number of 600 digits or more."),
         (
             json.dumps(given("poisson", 1, 0.7, 0.9, []) | {"grid": 17}).encode(),
             "grid must be an integer from 1 to 16.",

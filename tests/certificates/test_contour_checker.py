@@ -63,6 +63,15 @@ def test_every_dataset_is_in_a_cell(change: dict[str, Any]) -> None:
         checker.checked(RESPONSE | change)
 
 
+def test_a_field_of_one_value_is_told_without_how_many() -> None:
+    for field, valid in (
+        ("grid", "an integer from 1 to 24"),
+        ("window", "an integer from -131072 to 131072, 2 of them"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{field} must be {valid}[.,]"):
+            checker.checked(RESPONSE | {field: "x"})
+
+
 def test_malformed_files_are_no_certificates(tmp_path: Path) -> None:
     chance, file = random.Random(11), tmp_path / "certificate.json"
     for good in (POISSON, RESPONSE):

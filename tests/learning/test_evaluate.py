@@ -8,9 +8,12 @@ import numpy as np
 import pandas
 import pytest
 
+from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.evaluate import Learned, learn
+from dpverify.learning.evaluate import Learned, LearnedJointly, learn
 from dpverify.learning.files.data import open_data
+from dpverify.learning.joint.discriminant import PrivateDiscriminant
+from dpverify.learning.labels import LABELS_TAKEN
 from tests.learning.points import blobs
 from tests.refusals import refused
 
@@ -40,6 +43,21 @@ def test_rows_that_are_held_out_take_no_part(tmp_path: Path) -> None:
     assert found.accuracy in interval
     assert steps[-1] == (2000, 2000)
     assert found.to_dict()["classes"][0]["label"] == 0
+
+
+def test_a_discriminant_knows_how_many_users_there_are(tmp_path: Path) -> None:
+    file = open_data(written(tmp_path / "a.npz", 1000, 3, 0), "y")
+    heard: list[tuple[int, int]] = []
+    made = PrivateDiscriminant(random_state=0)
+    found = learn(made, file, holdout=0.3, planning=lambda *each: heard.append(each))
+    assert heard == [(0, 1), (1, 1)]
+    assert isinstance(found, LearnedJointly)
+    assert found.users + found.tested == 1000
+    assert made.protocol_.users == found.users
+    assert found.accuracy is not None
+    assert found.accuracy > 0.9
+    assert made.guarantee_.notes == (LABELS_TAKEN, FIXED_SEED)
+    assert [row["predicted"] for row in found.to_dict()["classes"]] == [True, True]
 
 
 def test_another_file(tmp_path: Path) -> None:

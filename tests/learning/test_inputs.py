@@ -71,7 +71,7 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "bounds of lengths": (lambda: PublicScale.of(([0, 0], [1, 1, 1])), "public_scale has 2 low and 3 high bounds"),
     "no scale": (lambda: PublicScale.of(None), "public_scale=None must be 'unit', a radius, or two bounds (low, high)"),
     "no bandwidth": (lambda: PublicFeatures("gaussian", 3, None), "bandwidth=None must be a number in (0, inf)"),
-    "save nothing": (lambda: save_model(None, "x.npz"), "classifier=None must be a PrivateDensityClassifier."),  # type: ignore[arg-type]
+    "save nothing": (lambda: save_model(None, "x.npz"), "classifier=None must be a Private"),  # type: ignore[arg-type]
     "save unfitted": (lambda: save_model(MODEL, "x.npz"), "This PrivateDensityClassifier instance is not fitted yet."),
     "load nothing": (lambda: load_model(None), "path=None must be the path of a file"),  # type: ignore[arg-type]
     "open nothing": (lambda: open_data(5), "path=5 must be the path of a file"),  # type: ignore[arg-type]

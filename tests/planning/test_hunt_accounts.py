@@ -7,7 +7,9 @@ from dpverify.guarantee import Interval
 from tests.planning.hunt_accounts import KINDS, checks, epsilons
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", [pytest.param(kind, marks=[pytest.mark.long] * (kind == "densities")) for kind in KINDS]
+)
 @pytest.mark.filterwarnings("error")
 def test_no_account_misses_the_worst_dataset(kind: str) -> None:
     rngs = [np.random.default_rng((5, case)) for case in range(3)]

@@ -1,5 +1,6 @@
 """What is taken as which argument, and the one sentence for what is not."""
 
+import inspect
 import math
 import re
 from dataclasses import astuple, dataclass, field
@@ -10,9 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+import dpverify
 from dpverify.guarantee import ThreatModel
 from protocols.lsq import LaplacianBinning
 from protocols.validation import (
+    budget_by_name,
     check_bits,
     check_choice,
     check_counts,
@@ -211,3 +214,28 @@ def test_numbers_of_numpy_and_fractions_become_plain() -> None:
     made = Made(np.int64(3), Fraction(1, 4), "x")  # type: ignore[arg-type]
     plain_numbers(made)
     assert [(type(value), value) for value in astuple(made)] == [(int, 3), (float, 0.25), (str, "x")]
+
+
+def test_a_budget_may_be_given_by_the_names_of_its_parts() -> None:
+    @budget_by_name
+    def found(bitsum: str, budget: tuple[str, float], *, users: int = 1) -> object:
+        return bitsum, budget, users
+
+    anyhow: Any = found
+    assert anyhow("rr", epsilon="2", delta=0.5) == ("rr", ("2", 0.5), 1) == anyhow("rr", ("2", 0.5))
+    alone: list[dict[str, Any]] = [{"epsilon": 1}, {"delta": 0}]
+    for given, named in [((), one) for one in [*alone, {"epsilon": 1, "delta": 0, "budget": (1, 0)}]] + [
+        (((1, 0),), one) for one in alone
+    ]:
+        with pytest.raises(TypeError, match=r"^found\(\) must have budget=\(epsilon, delta\), or both"):
+            anyhow("rr", *given, **named)
+    with pytest.raises(TypeError, match=r"no argument 'user' \(did you mean 'users'\?\)\.$"):
+        anyhow("rr", (1, 0), user=3)
+
+
+def test_every_public_budget_may_be_given_by_name() -> None:
+    for name in dpverify.__all__:
+        function: Any = getattr(dpverify, name)
+        if inspect.isfunction(function) and "budget" in inspect.signature(function).parameters:
+            with pytest.raises(TypeError, match="or both epsilon and delta"):
+                function(epsilon=1)

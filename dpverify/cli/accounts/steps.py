@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AtDelta, AtEpsilon, print_result
+from dpverify.cli.output import AtDelta, AtEpsilon, Certificate, check_certified, print_result, write_certified
 from dpverify.cli.plans.shared import Epsilon
 from dpverify.guarantee import Adjacency
 
@@ -41,7 +41,7 @@ Kind = Annotated[
         "--sampling",
         known=_kinds,
         help="poisson, or fixed-size: batches without replacement, of a share --rate of the larger dataset; or "
-        "random-allocation: each record in one of --steps, and none is replaced.",
+        "random-allocation: each record in one of --steps.",
     ),
 ]
 Neighbours = Annotated[
@@ -80,6 +80,7 @@ def account_steps(
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    certificate: Certificate = None,
     meant: Meant = False,
     trade_off: TradeOffFile = None,
 ) -> None:
@@ -90,6 +91,7 @@ def account_steps(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
+    check_certified(certificate)
     check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
     from dpverify.planning.steps.allocation import RandomAllocation
@@ -99,7 +101,7 @@ def account_steps(
     part: tuple[Step, int]
     if Sampling(sampling) is Sampling.RANDOM_ALLOCATION:
         if rate != 1.0:
-            raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is one over --steps.")
+            raise ValueError(f"--rate={rate:g} must be left out: with random-allocation it is --chosen over --steps.")
         part = RandomAllocation(noise, steps, NoiseLaw(law), chosen), passes
     elif passes != 1:
         raise ValueError(f"--passes={passes} must be 1 but for --sampling random-allocation; --steps counts all.")
@@ -108,7 +110,9 @@ def account_steps(
     else:
         part = NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps
     made = Steps([part], adjacency)
-    print_meant(account_steps(made, delta=delta, epsilon=epsilon), meant, trade_off)
+    result = account_steps(made, delta=delta, epsilon=epsilon)
+    print_meant(result, meant, trade_off)
+    write_certified(certificate, result.certificate, result.epsilon.upper)
 
 
 def least_noise(
@@ -117,6 +121,7 @@ def least_noise(
     steps: StepCount = 1,
     rate: Rate = 1.0,
     passes: Passes = 1,
+    chosen: Chosen = 1,
     law: Law = "gaussian",
     sampling: Kind = "poisson",
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
@@ -126,7 +131,14 @@ def least_noise(
     from dpverify.planning.steps.calibration import least_noise
 
     found = least_noise(
-        (epsilon, delta), steps=steps, rate=rate, passes=passes, law=law, sampling=sampling, adjacency=adjacency
+        (epsilon, delta),
+        steps=steps,
+        rate=rate,
+        passes=passes,
+        chosen=chosen,
+        law=law,
+        sampling=sampling,
+        adjacency=adjacency,
     )
     missed = f", one of {rounded_down(found.lower, 6)} is not" if found.lower > 0.0 else ""
     print_result({"noise": found}, f"A noise multiplier of {rounded_up(found.upper, 6)} is enough{missed}.")

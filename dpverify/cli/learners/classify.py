@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 __all__ = ["readable", "register"]
 
 _MODEL = ".npz"
+_SECOND = {"auto": "auto", "yes": True, "no": False}
+_LEARNERS = {
+    "density": ("label_epsilon", "kernel", "bandwidth", "bitsum", "bits"),
+    "discriminant": ("second_moment", "ratio"),
+}
+"""And the parameters that each has for itself."""
 
 
 def register(app: typer.Typer) -> None:
@@ -35,18 +41,49 @@ _LABELS = typer.Option(help="The column (parquet), array (npz) or other npy file
 
 
 def classify(
+    context: typer.Context,
     data: Annotated[Path, typer.Argument(help="An npy, npz or parquet file: one user's point per row.")],
     labels: Annotated[str, _LABELS],
     epsilon: Annotated[
-        str, exact("--epsilon", within="(0, inf)", help="For a user's point, in {} nats; her label's comes on top.")
+        str,
+        exact(
+            "--epsilon",
+            within="(0, inf)",
+            help="For a user's point, in {} nats; her label's is on top, but of `discriminant`, where it is of both.",
+        ),
     ] = "1",
     delta: Annotated[str, exact("--delta", within="(0, 1)", help="In {}.")] = "1e-6",
+    learner: Annotated[
+        str,
+        choice(
+            "--learner",
+            known=lambda: tuple(_LEARNERS),
+            help="`density`: labels by randomized response, and a density of each class. `discriminant`: label and "
+            "point in one vector under one budget, for class means and, from enough users on, their covariance.",
+        ),
+    ] = "density",
     label_epsilon: Annotated[
         float,
         number(
             "--label-epsilon", within="(0, 700]", help="Of a user's published label, in {} nats, on top of epsilon."
         ),
     ] = 5.0,
+    second_moment: Annotated[
+        str,
+        choice(
+            "--second-moment",
+            known=lambda: tuple(_SECOND),
+            help="Whether users of `discriminant` send what the covariance takes: auto, yes or no.",
+        ),
+    ] = "auto",
+    ratio: Annotated[
+        float,
+        number(
+            "--ratio",
+            within="(1, inf)",
+            help="Of `discriminant`, in {}: the error over a trusted curator's; the smaller, the more messages.",
+        ),
+    ] = 1.1,
     kernel: Annotated[
         str, choice("--kernel", known=kernels, help="inner-product, gaussian, laplacian or exponential.")
     ] = "inner-product",
@@ -91,30 +128,34 @@ def classify(
     """
     if test is not None and holdout:
         raise ValueError(f"--holdout={holdout!r} must be omitted with --test, which is what is tested on.")
+    _check_own(context, learner)
     from dpverify.files import check_path
 
     if output is not None:
         check_path(output, "--output", (_MODEL,), _read(data, test, labels))
     from dpverify.learning.classifier import PrivateDensityClassifier
     from dpverify.learning.evaluate import learn
-    from dpverify.learning.files.model import save_model
+    from dpverify.learning.files.model import Model, save_model
+    from dpverify.learning.joint.discriminant import PrivateDiscriminant
 
     public_scale = _scale(scale)
     with readable():
         file = _opened(data, labels)
         tests = None if test is None else _opened(test, labels)
-        classifier = PrivateDensityClassifier(
-            epsilon=epsilon,
-            delta=delta,
-            label_epsilon=label_epsilon,
-            kernel=kernel,
-            bandwidth=bandwidth,
-            bitsum=bitsum,
-            bits=bits,
-            public_scale=public_scale,
-            classes=None if classes is None else _typed(classes, file).tolist(),
-            random_state=seed,
-        )
+        shared: dict[str, Any] = {
+            "epsilon": epsilon,
+            "delta": delta,
+            "public_scale": public_scale,
+            "classes": None if classes is None else _typed(classes, file).tolist(),
+            "random_state": seed,
+        }
+        classifier: Model
+        if learner == "discriminant":
+            classifier = PrivateDiscriminant(second_moment=_SECOND[second_moment], ratio=ratio, **shared)  # type: ignore[arg-type]
+        else:
+            classifier = PrivateDensityClassifier(
+                label_epsilon=label_epsilon, kernel=kernel, bandwidth=bandwidth, bitsum=bitsum, bits=bits, **shared
+            )
         with told("rows") as progress, _said():
             learned = learn(
                 classifier,
@@ -172,6 +213,17 @@ def predict(
         typer.echo(lines, nl=False)
     if accuracy is not None:
         typer.echo(f"Accuracy: {accuracy:.3f} on {len(found):,} rows.", err=True)
+
+
+def _check_own(context: typer.Context, learner: str) -> None:
+    """Refuse options that were typed and are another learner's."""
+    for other, names in _LEARNERS.items():
+        for name in names if other != learner else ():
+            source = context.get_parameter_source(name)
+            if source is not None and source.name == "COMMANDLINE":
+                raise ValueError(
+                    f"--{name.replace('_', '-')} must be omitted with --learner {learner}: it is of {other}."
+                )
 
 
 def _check_lines(model: Path, labels: list[Any]) -> None:

@@ -49,9 +49,14 @@ def decode(
     from dpverify.learning.decoding import decode as decoded
     from dpverify.learning.files.data import open_data
     from dpverify.learning.files.model import load_model
+    from dpverify.learning.joint.discriminant import PrivateDiscriminant
 
     with readable():
         classifier = load_model(model)
+        if isinstance(classifier, PrivateDiscriminant):
+            raise ValueError(
+                f"{model} must be a model of `classify --learner density`: words are decoded of densities."
+            )
         with told("words") as progress:
             found = decoded(classifier, open_data(vocabulary, words), top, score=score, progress=progress)  # type: ignore[arg-type]
     print_result(found)

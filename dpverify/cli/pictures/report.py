@@ -72,10 +72,10 @@ def report(
     from dpverify.guarantee import Budget
 
     with told("fronts") as progress:
-        beside = []
-        for done, front in enumerate(fronts):
+        beside: list[Any] = []
+        for done, front in enumerate(reversed(fronts)):  # vectors first, of which several are refused at once
             progress(done, len(fronts))
-            beside.append(front(Budget(epsilon, delta), users, instances))
+            beside.insert(0, front(Budget(epsilon, delta), users, instances))
     with told("steps") as progress:
         found = full_report(
             (epsilon, delta),

@@ -10,6 +10,7 @@ from dpverify.cli.formats import wanted
 from dpverify.cli.options import integer
 from dpverify.cli.output import Users, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
+from dpverify.cli.progress import told
 
 __all__ = ["register"]
 
@@ -31,7 +32,8 @@ def means(
     from dpverify.guarantee import Budget
     from dpverify.planning.means import plan_means
 
-    found = plan_means(Budget(epsilon, delta), users=users, instances=instances)
+    with told("estimators") as progress:
+        found = plan_means(Budget(epsilon, delta), users=users, instances=instances, progress=progress)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
     print_result(found)

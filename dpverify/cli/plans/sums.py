@@ -11,6 +11,7 @@ from dpverify.cli.formats import wanted
 from dpverify.cli.options import integer, number
 from dpverify.cli.output import Users, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
+from dpverify.cli.progress import told
 
 __all__ = ["Front", "held", "register"]
 
@@ -107,14 +108,17 @@ def sums(
         span: dict[str, Any] = {"largest": largest, "smallest": smallest or 0, "real": real, "steps": steps}
         if augmented:
             span["protocols"] = ["split-and-mix", "poisson-sum", "nb-sum", "augmented-sum"]
-        found = plan_sums(budget, users=users, instances=instances, **span)
+        with told("protocols") as progress:
+            found = plan_sums(budget, users=users, instances=instances, progress=progress, **span)
     elif dimension is not None:
         _check_once(instances)
         if real or augmented or smallest is not None or steps is not None:
             raise ValueError(
                 "--smallest, --real, --steps and --augmented must be omitted with --dimension: they are of numbers."
             )
-        found = vector_front(budget, users=users, dimension=dimension, max_bytes=max_bytes or BYTES)
+        limits = max_bytes or BYTES
+        with told("limits") as progress:
+            found = vector_front(budget, users=users, dimension=dimension, max_bytes=limits, progress=progress)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
     print_result(found)

@@ -18,15 +18,18 @@ not n, users hold other strings, or do not follow the protocol.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.collection.client import cell
+from dpverify.collection.query import Asked
+from protocols.rappor.bloom import check_texts
 from protocols.rappor.decoder import BitCounts
 from protocols.rappor.response import Rappor
 
-__all__ = ["bit_counts", "candidate_rows", "strange_strings"]
+__all__ = ["bit_counts", "candidate_moves", "candidate_rows", "named_cells", "strange_strings"]
 
 Floats = NDArray[np.float64]
 _TRIED = np.geomspace(0.5, 2.0, 7)
@@ -147,6 +150,22 @@ def candidate_rows(
     return found
 
 
+def candidate_moves(mechanism: Rappor, texts: Sequence[str]) -> list[tuple[float, float]]:
+    """Return the least and the most that one report can add to the number of users of each candidate; both attained.
+
+    The number is a sum over reports of `Y`: whoever sends what she likes takes the cohort and the bits for which hers
+    is largest, or smallest. So m cheats move it by at most m times that, compared with staying away.
+
+    >>> [(least, most)] = candidate_moves(Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75), ["red"])
+    >>> round(least, 2), round(most, 2)
+    (-4.0, 4.0)
+    """
+    zero, one = mechanism.report_probabilities
+    weights = _Candidates(mechanism, check_texts("candidates", texts)).weights / (one - zero)
+    found = [np.maximum(side * weights * (1.0 - zero), -side * weights * zero).sum(axis=2) for side in (-1.0, 1.0)]
+    return [(-float(low), float(high)) for low, high in zip(*(each.max(axis=1) for each in found), strict=True)]
+
+
 def strange_strings(counts: BitCounts, texts: list[str], side: float) -> list[str]:
     """Return what no users who hold candidates and follow the protocol send, but for `side` at each end."""
     if not texts:
@@ -161,3 +180,16 @@ def strange_strings(counts: BitCounts, texts: list[str], side: float) -> list[st
                 f"the candidates are those of {value:,.0f} of {users:,} users: some hold others, or flip otherwise."
             ]
     return []
+
+
+def named_cells(asked: Sequence[Asked], candidates: Sequence[str]) -> dict[tuple[str, int | None], list[str]]:
+    """Return the candidates of each cell of queries of strings, in which there are any."""
+    if isinstance(candidates, str):
+        raise TypeError(f"candidates={candidates!r} must be a sequence of strings, not one.")
+    cells: dict[tuple[str, int | None], list[str]] = {}
+    for each in asked:
+        if each.asks == "strings":
+            query = {"name": each.name, "instances": each.instances}
+            for text in dict.fromkeys(candidates):
+                cells.setdefault((each.name, cell(query, text)), []).append(text)
+    return cells

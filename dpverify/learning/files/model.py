@@ -30,7 +30,9 @@ from dpverify.files import replaced
 from dpverify.learning.base import FIXED_SEED, PlannedBitsums
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.files.data import check_path
+from dpverify.learning.files.discriminants import DISCRIMINANT, discriminant_of, discriminant_parts
 from dpverify.learning.guarantee import guarantee_of, promised_by
+from dpverify.learning.joint.discriminant import PrivateDiscriminant
 from dpverify.learning.labels import LABELS_TAKEN
 from dpverify.learning.planner import Planner
 from dpverify.learning.scale import PublicScale
@@ -38,8 +40,9 @@ from protocols.bitsum import ExactSum
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensity
 
-__all__ = ["NOT_PROVED", "load_model", "save_model"]
+__all__ = ["NOT_PROVED", "Model", "load_model", "save_model"]
 
+Model = PrivateDensityClassifier | PrivateDiscriminant
 _FORMAT = "dpverify-classifier-2"
 _SETTINGS = ("delta", "kernel", "bandwidth", "bitsum", "bits", "rule", "public_random_state")
 NOT_PROVED = "what the file says of its parameters was not proved again"
@@ -51,7 +54,7 @@ _HOSTILE = (
 """What reading a file that somebody else made up may end in."""
 
 
-def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
+def save_model(classifier: Model, path: str | Path) -> None:
     """Write a fitted classifier.
 
     - classifier: Fitted.
@@ -59,43 +62,55 @@ def save_model(classifier: PrivateDensityClassifier, path: str | Path) -> None:
 
     Raises OSError if it cannot be written.
     """
-    if not isinstance(classifier, PrivateDensityClassifier):
-        raise TypeError(f"classifier={classifier!r} must be a PrivateDensityClassifier.")
+    if not isinstance(classifier, (PrivateDensityClassifier, PrivateDiscriminant)):
+        raise TypeError(f"classifier={classifier!r} must be a PrivateDensityClassifier or a PrivateDiscriminant.")
     check_is_fitted(classifier)
     check_path("path", path)
-    made, settings = classifier.protocol_, classifier._fitted_with
+    joint = isinstance(classifier, PrivateDiscriminant)
+    own, arrays = discriminant_parts(classifier) if joint else _parts(classifier)
     header = {
-        "format": _FORMAT,
-        "settings": {name: _plain(settings[name]) for name in _SETTINGS},
-        "epsilon": _plain(settings["epsilon"]),
-        "label_epsilon": _plain(settings["label_epsilon"]),
+        "format": DISCRIMINANT if joint else _FORMAT,
+        **own,
+        "settings": {name: _plain(value) for name, value in own["settings"].items()},
         "scale": classifier.scale_.to_dict(),
         "dimension": classifier.n_features_in_,
         "names": list(map(str, getattr(classifier, "feature_names_in_", []))),
         "notes": list(classifier.guarantee_.notes),
+    }
+    arrays |= {name: array.astype(str) for name, array in arrays.items() if array.dtype.hasobject}
+    arrays = {"header": np.array(json.dumps(header)), **arrays}
+    with replaced(Path(path)) as part, open(part, "wb") as file:  # not by its name, to which numpy may add a suffix
+        np.savez_compressed(file, **arrays)
+
+
+def _parts(classifier: PrivateDensityClassifier) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return what the header of a density classifier has of its own, and its arrays."""
+    made, settings = classifier.protocol_, classifier._fitted_with
+    header = {
+        "settings": {name: settings[name] for name in _SETTINGS},
+        "epsilon": _plain(settings["epsilon"]),
+        "label_epsilon": _plain(settings["label_epsilon"]),
         "bitsums": [
             None if isinstance(one.bitsum, ExactSum) else record_of(one.bitsum) for one in made.class_protocols()
         ],
     }
     arrays: dict[str, Any] = {
-        "header": np.array(json.dumps(header)),
         "classes": classifier.classes_,
         "empty_classes": classifier.empty_classes_,
         "reported_counts": classifier.reported_counts_,
         "published": np.stack([density.published for density in made.densities_]),
     }
-    if arrays["classes"].dtype.hasobject:
-        arrays |= {name: arrays[name].astype(str) for name in ("classes", "empty_classes")}
-    with replaced(Path(path)) as part, open(part, "wb") as file:  # not by its name, to which numpy may add a suffix
-        np.savez_compressed(file, **arrays)
+    if arrays["classes"].dtype.hasobject:  # also where no class is empty
+        arrays["empty_classes"] = arrays["empty_classes"].astype(str)
+    return header, arrays
 
 
-def load_model(path: str | Path, *, proved: bool = True) -> PrivateDensityClassifier:
+def load_model(path: str | Path, *, proved: bool = True) -> Model:
     """Return the classifier of a file, fitted; nothing in the file is executed.
 
     - path: As `save_model` wrote it.
-    - proved: Whether to prove, in about a second for each size of a class, that its parameters keep what it guarantees;
-      else a note says that this is the file's word.
+    - proved: Whether to prove, in about a second for each size of a class, or once for a discriminant, that its
+      parameters keep what it guarantees; else a note says that this is the file's word.
 
     Raises ValueError if it is no such file, or its parameters do not keep the budget that it states. Raises OSError if
     it cannot be read.
@@ -110,7 +125,7 @@ def load_model(path: str | Path, *, proved: bool = True) -> PrivateDensityClassi
         if "header" not in arrays:
             raise ValueError("it has no header")
         header = json.loads(str(arrays["header"]))
-        if header["format"] != _FORMAT:
+        if header["format"] not in (_FORMAT, DISCRIMINANT):
             raise ValueError(f"its format is {header['format']!r}")
         return _restored(header, arrays, proved)
     except _HOSTILE as error:
@@ -118,10 +133,15 @@ def load_model(path: str | Path, *, proved: bool = True) -> PrivateDensityClassi
         raise ValueError(f"{path} must be a model that dpverify has written ({reason}).") from None
 
 
-def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> PrivateDensityClassifier:
+def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> Model:
     scale = PublicScale.from_dict(header["scale"])
-    classes, counts = arrays["classes"], arrays["reported_counts"]
     public_scale: Any = {"unit": "unit", "ball": scale.radius, "box": (scale.low, scale.high)}[scale.kind]
+    if not set(header["notes"]) <= set(_NOTES):
+        raise ValueError("its notes must be those of a classifier")
+    notes = tuple(note for note in header["notes"] if note != NOT_PROVED)
+    if header["format"] == DISCRIMINANT:
+        return discriminant_of(header, arrays, public_scale, scale, notes if proved else (*notes, NOT_PROVED), proved)
+    classes, counts = arrays["classes"], arrays["reported_counts"]
     classifier = PrivateDensityClassifier(
         epsilon=_number(header["epsilon"]),
         label_epsilon=_number(header["label_epsilon"]),
@@ -133,8 +153,8 @@ def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> P
     public, _ = classifier._public(header["dimension"])
     if classes.ndim != 1 or counts.dtype.kind not in "iu" or not (counts > 0).all():
         raise ValueError("its reported counts must be positive integers, one for each class")
-    if len(header["names"]) not in (0, public.dimension) or not set(header["notes"]) <= set(_NOTES):
-        raise ValueError("its names and notes must be those of a classifier")
+    if len(header["names"]) not in (0, public.dimension):
+        raise ValueError("its names must be those of a classifier")
     features = public.drawn
     shape = (len(classes), features.instances, features.family.Q)
     published = np.asarray(arrays["published"], dtype=np.float64)
@@ -164,9 +184,8 @@ def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> P
     )
     densities = [KernelDensity(values, int(count), features) for values, count in zip(published, counts, strict=True)]
     made.adopt(features, classes, arrays["empty_classes"], counts, densities)
-    notes = tuple(note for note in header["notes"] if note != NOT_PROVED or not proved)
     if budget is not None and not proved:
-        notes = tuple(dict.fromkeys((*notes, NOT_PROVED)))
+        notes = (*notes, NOT_PROVED)
     promised = guarantee_of(bitsums.promised, classifier.label_epsilon, notes)
     classifier.adopt(made, tuple(header["names"]) or None, scale, promised)
     return classifier

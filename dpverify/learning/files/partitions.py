@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from dpverify.learning.files.sums import PartialSums
 
-__all__ = ["is_lazy", "merged_partitions"]
+__all__ = ["is_lazy", "merged_partitions", "rows_in"]
 
 _FAN_IN = 16
 
@@ -20,12 +20,22 @@ def is_lazy(value: Any) -> bool:
     return hasattr(value, "__dask_graph__") and hasattr(value, "to_delayed")
 
 
-def merged_partitions(estimator: Any, X: Any, y: Any = None) -> PartialSums:
+def rows_in(value: Any) -> int:
+    """Return how many rows a collection has: of data frames, every partition is made for it."""
+    from dask.delayed import delayed
+
+    if hasattr(value, "chunks") and not np.isnan(value.chunks[0]).any():
+        return int(sum(value.chunks[0]))
+    return int(delayed(sum)([delayed(len)(part) for part in _partitions(value)]).compute())
+
+
+def merged_partitions(estimator: Any, X: Any, y: Any = None, **settings: Any) -> PartialSums:
     """Return the sums of all partitions, added up on the workers.
 
     - estimator: It is copied to the workers with its parameters.
     - X: The points; an array's columns may be in several chunks.
     - y: The labels, in the same partitions.
+    - settings: Of `partial_sums`, for each.
 
     Raises TypeError if only one of both is of Dask, or the random state is a generator, which workers cannot share.
     Raises ValueError if they are partitioned differently.
@@ -47,7 +57,7 @@ def merged_partitions(estimator: Any, X: Any, y: Any = None) -> PartialSums:
         )
     sums = delayed(_partial_sums, pure=False)
     level = [
-        sums(estimator, points, None if labels is None else labels[number], number)
+        sums(estimator, points, None if labels is None else labels[number], number, settings)
         for number, points in enumerate(parts)
     ]
     add = delayed(_added, pure=False)
@@ -63,11 +73,11 @@ def _partitions(value: Any) -> Iterator[Any]:
     yield from np.asarray(value.to_delayed(), dtype=object).ravel()
 
 
-def _partial_sums(estimator: Any, points: Any, labels: Any, part: int) -> PartialSums | None:
+def _partial_sums(estimator: Any, points: Any, labels: Any, part: int, settings: dict[str, Any]) -> PartialSums | None:
     if not len(points):
         return None
     arguments = (points,) if labels is None else (points, labels)
-    found: PartialSums = estimator.partial_sums(*arguments, part=part)
+    found: PartialSums = estimator.partial_sums(*arguments, part=part, **settings)
     return found
 
 

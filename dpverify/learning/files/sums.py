@@ -16,9 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.learning.features import PublicFeatures
 from dpverify.learning.scale import PublicScale
-from protocols.streaming import BitCounts
 from protocols.validation import check_groups
 
 __all__ = ["PartialSums", "is_empty", "pairs_of"]
@@ -26,13 +24,13 @@ __all__ = ["PartialSums", "is_empty", "pairs_of"]
 
 @dataclass(frozen=True, eq=False)
 class PartialSums:
-    """The counted bits of some users, by the labels that they report.
+    """What was counted of some users: their bits, by the labels that they report, or integers.
 
-    - public: What their features are.
+    - public: What their features are: `PublicFeatures`, or the `JointPlan` of a discriminant.
     - scale: What each has done to her point.
     - classes (ndarray, shape (classes,)): The public labels, sorted; empty for a density, which has none.
-    - label_epsilon: Of the labels' randomized response in nats; infinite for labels in the clear.
-    - counts: One for each class, or a single one.
+    - label_epsilon: Of the labels' randomized response in nats; infinite for labels in the clear, or in the vectors.
+    - counts: `BitCounts`, one for each class or a single one; or the single `VectorCounts` of a discriminant.
     - parts: Which parts of the users these are, at least one; see `PrivateDensityClassifier.partial_sums`.
     - seeded: Whether their randomness came from a seed or a generator that was given, and may be known.
     - names: The columns' names, of a table.
@@ -40,11 +38,11 @@ class PartialSums:
     Raises ValueError if they are of no part.
     """
 
-    public: PublicFeatures
+    public: Any
     scale: PublicScale
     classes: NDArray[Any]
     label_epsilon: float
-    counts: tuple[BitCounts, ...]
+    counts: tuple[Any, ...]
     parts: frozenset[int]
     seeded: bool
     names: tuple[str, ...] | None = None
@@ -56,7 +54,7 @@ class PartialSums:
     @property
     def users(self) -> int:
         """How many users were counted."""
-        return sum(count.users for count in self.counts)
+        return sum(int(count.users) for count in self.counts)
 
     def __radd__(self, other: int) -> PartialSums:
         """Return the sums themselves when added to 0, which `sum` begins with."""

@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import math
 import warnings
+from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
-from dpverify.learning.base import FIXED_SEED, private_generator
+from dpverify.learning.base import FIXED_SEED, SummedEstimator, private_generator
+from dpverify.learning.files.partitions import is_lazy, merged_partitions, rows_in
+from dpverify.learning.files.sums import PartialSums, is_empty, pairs_of
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning
 from dpverify.learning.inputs import validated
-from dpverify.learning.joint.moments import COUNT_WEIGHT, SECOND_WEIGHT, ClassMoments, Moments
-from dpverify.learning.labels import LABELS_TAKEN, check_kinds, indexed
+from dpverify.learning.joint.moments import SECOND_WEIGHT, ClassMoments, Moments
+from dpverify.learning.joint.rule import linear_rule
+from dpverify.learning.joint.sending import JointPlan, joint_plan
+from dpverify.learning.labels import LABELS_TAKEN, check_kinds, check_same, indexed
 from dpverify.learning.scale import PublicScale, Scale
-from dpverify.planning.sums.vectors import VectorPlan, central_rmse, plan_vectors
+from dpverify.planning.sums.vectors import VectorPlan, central_rmse
 from protocols.validation import check_integer, check_real
 
 __all__ = ["PrivateDiscriminant", "second_moment_users"]
 
-_BLOCK_ENTRIES = 2**22
 _PAYS = 3.5
 """The size of the noise of a second moment over a point's mean square in a direction, from which down it pays."""
-_SHRUNK = 3.0
-"""By how much more than that ratio a covariance is drawn to a multiple of the identity."""
 
 
 def second_moment_users(budget: BudgetLike, dimension: int, *, ratio: float = 1.1) -> int:
@@ -72,7 +74,7 @@ def second_moment_users(budget: BudgetLike, dimension: int, *, ratio: float = 1.
     return math.ceil(deviation / SECOND_WEIGHT * math.sqrt(2.0 * d) * d / _PAYS)
 
 
-class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PrivateDiscriminant(ClassifierMixin, SummedEstimator):  # type: ignore[misc]
     """Learn to classify from users who keep points *and labels* to themselves, within one budget for both.
 
     Each user sends one vector of norm at most 1: her point in the place of her label, a count, and, where it pays, the
@@ -157,9 +159,10 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : array_like or table, shape (users, dimension)
-            The users' private points.
+            The users' private points: an array, a DataFrame, or a Dask array or DataFrame, whose partitions are counted
+            where they are.
         y : array_like, shape (users,)
-            Their private labels.
+            Their private labels; of Dask where X is.
 
         Returns
         -------
@@ -173,82 +176,183 @@ class PrivateDiscriminant(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         TypeError, ValueError
             For a parameter or an input out of range.
         """
+        if is_lazy(X) or is_lazy(y):
+            self._check()
+            return self.fit_sums(merged_partitions(self, X, y, users=rows_in(X)))
+        return self._publish(self._counted(X, y, 0, None))
+
+    def fit_chunks(self, chunks: Iterable[tuple[Any, Any]], *, users: int) -> PrivateDiscriminant:
+        """Fit to users in groups, such as `dpverify.learning.files.data.read_chunks` reads them from a file.
+
+        Equal in law to `fit` on all of them at once, in memory that does not grow with their number. That is said
+        beforehand, as what each of them sends depends on it.
+
+        Parameters
+        ----------
+        chunks : iterable of (X, y)
+            Each as for `fit`. `classes` must be given.
+        users : int
+            How many there are in all groups together: public.
+
+        Returns
+        -------
+        PrivateDiscriminant
+            self.
+
+        Raises
+        ------
+        TypeError
+            If a group is no pair.
+        ValueError
+            As for `fit`, or if there are more or fewer users: then nothing is learned.
+        """
+        pairs = enumerate(pairs_of(chunks))
+        counted = (self.partial_sums(*pair, part=part, users=users) for part, pair in pairs if not is_empty(*pair))
+        return self._publish(self._merged(counted, "chunks"))
+
+    def partial_sums(self, X: Any, y: Any, *, part: int, users: int) -> PartialSums:
+        """Count what some of the users send, with their part of the noise; the estimator stays as it is.
+
+        Parameters
+        ----------
+        X, y : array_like, shapes (some, d) and (some,)
+            As for `fit`. `classes` must be given, and be the same everywhere.
+        part : int
+            Which part of the users this is, at least 0. No part counts twice, also where it is tried again.
+        users : int
+            How many there are in all parts together: public.
+
+        Returns
+        -------
+        PartialSums
+            They add up, in any order, for `fit_sums`. **Not private** before they are of all users.
+        """
+        if self.classes is None:
+            raise ValueError("classes=None must be the public labels where users are counted part by part.")
+        return self._counted(X, y, check_integer("part", part, low=0), check_integer("users", users, low=1))
+
+    def planned(self, dimension: int, users: int) -> VectorPlan:
+        """Return what so many users will send, its error and its price, in some seconds; `classes` must be given.
+
+        Parameters
+        ----------
+        dimension : int
+            Of their points.
+        users : int
+            n, public.
+
+        Returns
+        -------
+        VectorPlan
+        """
+        self._check()
+        if self.classes is None:
+            raise ValueError("classes=None must be the public labels where nobody is there yet.")
+        known, _ = indexed(np.asarray(self.classes), self.classes)
+        d = check_integer("dimension", dimension, low=1)
+        return self._sent(len(known), d, check_integer("users", users, low=1)).plan
+
+    def _check(self) -> Budget:
+        """Check what needs no data, and return the budget."""
         budget = Budget(self.epsilon, self.delta)
         if not isinstance(self.second_moment, bool) and self.second_moment != "auto":
             raise ValueError(f"second_moment={self.second_moment!r} must be 'auto', True or False.")
-        check_kinds(y)
-        points, targets = validated(self, X, y)
-        check_classification_targets(targets)
-        self.classes_, labels = indexed(targets, self.classes)
-        self.scale_ = PublicScale.of(self.public_scale)
-        n, d = points.shape
-        second = n >= second_moment_users(budget, d, ratio=self.ratio)
+        check_integer("public_random_state", self.public_random_state, low=0)
+        return budget
+
+    def _sent(self, classes: int, dimension: int, users: int) -> JointPlan:
+        """Return what is sent, by public numbers alone."""
+        budget = self._check()
+        second = users >= second_moment_users(budget, dimension, ratio=self.ratio)
         if self.second_moment != "auto":
             second = self.second_moment
-        seed = check_integer("public_random_state", self.public_random_state, low=0)
-        made = ClassMoments(len(self.classes_), d, second, seed)
-        self.map_ = made
-        self.plan_: VectorPlan = plan_vectors(
-            budget, users=n, dimension=made.coordinates, ratio=self.ratio, clip=made.clip, l1=made.l1
-        )
-        self.protocol_ = self.plan_.protocol
-        total, rng = np.zeros(made.coordinates), private_generator(self.random_state)
-        size = max(1, _BLOCK_ENTRIES // made.coordinates)
-        for start in range(0, n, size):  # parts of the users bring their parts of the noise
-            here = slice(start, start + size)
-            vectors = made.vectors(self.scale_(points[here], name=f"X[{start}:]" if start else "X"), labels[here])
-            total += self.protocol_.analyze(self.protocol_.sample_view(vectors, rng))
+        made = ClassMoments(classes, dimension, second, self.public_random_state)
+        return joint_plan(budget, made, users, self.ratio)
+
+    def _counted(self, X: Any, y: Any, part: int, users: int | None) -> PartialSums:
+        self._check()
+        one = clone(self)  # which scikit-learn's checks of the input may change
+        check_kinds(y)
+        points, targets = validated(one, X, y)
+        check_classification_targets(targets)
+        classes, labels = indexed(targets, self.classes)
+        scale = PublicScale.of(self.public_scale)
+        scaled = scale(points)
+        if users is not None and users < len(points):
+            raise ValueError(f"users={users!r} must be how many there are in all, at least this part's {len(points)}.")
+        sent = self._sent(len(classes), one.n_features_in_, len(points) if users is None else users)
+        counts = sent.counted(scaled, labels, private_generator(self.random_state, part))
+        names = getattr(one, "feature_names_in_", None)
+        named = None if names is None else tuple(names.tolist())
+        return PartialSums(sent, scale, classes, math.inf, (counts,), frozenset({part}), self._seeded, named)
+
+    def _publish(self, sums: PartialSums) -> PrivateDiscriminant:
+        n, sent = sums.users, sums.public
+        if not isinstance(sent, JointPlan):
+            raise ValueError("sums must be partial sums of a PrivateDiscriminant.")
+        if n != sent.plan.protocol.users:  # less would lack noise
+            raise ValueError(
+                f"sums has {n:,} users, but must have the users={sent.plan.protocol.users} it was told of."
+            )
+        check_same(sums.classes, self.classes)
+        if (sent, sums.scale) != (self._sent(len(sums.classes), sent.dimension, n), PublicScale.of(self.public_scale)):
+            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
         notes = (() if self.classes is not None else (LABELS_TAKEN,)) + (
-            () if self.random_state is None else (FIXED_SEED,)
+            (FIXED_SEED,) if self._seeded or sums.seeded else ()
         )
-        self.guarantee_ = LearnedGuarantee(self.plan_.guarantee, self.plan_.guarantee, notes)
-        self._learn(made.moments(total, n), self.plan_.rmse, n)
+        (found,) = sums.counts
+        total = sent.plan.protocol.analyze(found.counts)
+        for sentence in self.adopt(sent, total, sums.classes, sums.names, sums.scale, notes):
+            warnings.warn(sentence, PrivacyWarning, stacklevel=3)
         return self
 
-    def _learn(self, found: Moments, rmse: float, users: int) -> None:
-        """Make a rule of what was published, with this error of the sum: that costs nothing."""
-        made, d = self.map_, self.n_features_in_
+    def adopt(
+        self,
+        sent: JointPlan,
+        total: NDArray[np.float64],
+        classes: NDArray[Any],
+        names: tuple[str, ...] | None,
+        scale: PublicScale,
+        notes: tuple[str, ...],
+    ) -> list[str]:
+        """Learn from what has been published, also by another estimator with the same parameters: that costs nothing.
+
+        Parameters
+        ----------
+        sent : JointPlan
+            What users have sent.
+        total : numpy.ndarray of float64, shape (coordinates,)
+            The estimate of its sum.
+        classes : numpy.ndarray, shape (n_classes,)
+            The public labels.
+        names : tuple of str or None
+            The columns' names, of a table.
+        scale : PublicScale
+            What users have done to their points.
+        notes : tuple of str
+            What a reader of the guarantee must know.
+
+        Returns
+        -------
+        list of str
+            What a user of it should be warned of.
+        """
+        self._know_columns(sent.dimension, names)
+        # What a model file needs, whatever is set afterwards; a seed it does not.
+        self._fitted_with = {**self.get_params(deep=False), "random_state": None}
+        self.classes_, self.scale_, self.map_, self.plan_ = classes, scale, sent.made, sent.plan
+        self.protocol_, self.published_ = sent.plan.protocol, total
+        self.guarantee_ = LearnedGuarantee(self.plan_.guarantee, self.plan_.guarantee, notes)
+        n = self.protocol_.users
+        return self._learn(sent.made.moments(total, n), self.plan_.rmse, n)
+
+    def _learn(self, found: Moments, rmse: float, users: int) -> list[str]:
+        """Make a rule of what was published, with this error of the sum, and return what to warn of."""
+        made = self.map_
         self.moments_ = found
         self.noise_ = rmse / math.sqrt(made.coordinates) * made.weight / users
-        shares = np.maximum(found.shares, max(self.noise_, 1.0 / users))
-        means, variances = found.sums / shares[:, np.newaxis], (self.noise_ / shares) ** 2
-        whole = 1.0 if found.second is None else float(np.trace(found.second))
-        within = found.sums.T @ means  # what of the second moment lies between classes, and what noise adds
-        added = float(np.sum(shares * variances))
-        level = max((whole - float(np.trace(within))) / d + added, 1e-3 / d)
-        roots, directions = np.full(d, level), np.eye(d)
-        if found.second is not None:
-            covariance = found.second - 0.5 * (within + within.T) + added * np.eye(d)
-            roots, directions = np.linalg.eigh(covariance)
-            noise = self.noise_ / SECOND_WEIGHT * math.sqrt(2.0 * d)
-            share = noise / (noise + _SHRUNK * level)
-            roots = (1.0 - share) * np.maximum(roots, 0.0) + share * level
-        inverse = (directions / roots) @ directions.T
-        self.coef_ = means @ inverse
-        lengths = np.sum(self.coef_ * means, axis=1) - np.trace(inverse) * variances
-        self.intercept_ = np.log(shares / shares.sum()) - 0.5 * lengths
-        counts = self.noise_ / COUNT_WEIGHT  # the deviation of a share
-        hidden = 7.0 * counts * made.classes  # up to 1 an even share is hardly ever taken for none
-        longer = self.noise_ * math.sqrt(d) * made.classes  # than a mean of norm 1 of an even share
-        self.predicted_ = found.shares > 3.0 * counts
-        if hidden > 1.0 or not self.predicted_.any():
-            self.predicted_[:] = True
-        said = []
-        if none := np.count_nonzero(~self.predicted_):
-            said.append(
-                f"{none:,} of {made.classes:,} classes have no more users than noise has, and are not predicted."
-            )
-        for noise, what in (
-            (hidden, "The noise hides which classes have users"),
-            (longer, "The noise of a class's mean is longer than the mean can be"),
-        ):
-            if noise > 1.0:
-                said.append(
-                    f"{what}: about {math.ceil(users * noise):,} users are needed at this budget, more than the "
-                    f"{users:,} that there are."
-                )
-        for sentence in said:
-            warnings.warn(sentence, PrivacyWarning, stacklevel=3)
+        self.coef_, self.intercept_, self.predicted_, said = linear_rule(found, self.noise_, users)
+        return said
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return what `predict` maximizes, shape (queries, n_classes); for two classes the second minus the first."""

@@ -26,7 +26,7 @@ from dpverify.planning.sweeps.least_plans import Least
 from dpverify.planning.sweeps.setting import FailedPlan, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, ROUND_USERS, Steps
 from dpverify.search import smallest_at_level
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["error_for_margin", "least_density_epsilon", "least_density_users"]
 
@@ -212,6 +212,7 @@ def _least(
     )
 
 
+@budget_by_name
 def least_density_users(
     kernel: str,
     dimension: int,

@@ -11,17 +11,25 @@ from dpverify.guarantee import Adjacency, Interval
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 from dpverify.privacy_loss.composing.bounds import total
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.allocation import allocated
 from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.pairs import ListedPair
+from dpverify.privacy_loss.sampling.replaced import normal_cells, replaced_above, replaced_below
+from dpverify.privacy_loss.sampling.triples import NoiseTriple
+from dpverify.rounding import UNIT
 from dpverify.shown import Plain
 from protocols.validation import check_choice, check_ranges
 
 __all__ = ["RandomAllocation"]
 
+_MOST_NOISE = 1e150
 _LEAST_TAIL = 1e-120
 """Products of two masses of so little are still floats."""
+_LARGEST_LOSS = 300.0
+_CELLS = 512
+"""Into which a shift is divided where Laplace noise is rounded."""
 
 
 @dataclass(frozen=True)
@@ -51,8 +59,8 @@ class RandomAllocation(Plain):
     -----
     A pass of t steps reveals no more of a record than t draws of the noise around 0, one of them, chosen at random,
     around 1 instead: docs/sampling.md has the proof. Of several that are chosen the upper end is that of as many passes
-    of fewer steps, and both ends are apart. For neighbours of which one has a record more (add-remove) or
-    nothing in its place (zero-out).
+    of fewer steps, and both ends are apart. So are they where a record is replaced: the upper end goes through nothing
+    in its place, the lower one is that of a record that becomes its opposite.
 
     Examples
     --------
@@ -82,24 +90,35 @@ class RandomAllocation(Plain):
         return self.chosen / self.steps
 
     def check(self, adjacency: Adjacency) -> None:
-        """Raise ValueError if no pair is proved to dominate a pass for an adjacency."""
-        if adjacency is Adjacency.REPLACE_ONE:
-            raise ValueError(
-                "adjacency='replace-one' is not covered for random allocation: no pair that dominates it is proved "
-                "here; add-remove and zero-out are."
-            )
+        """Do nothing: a pair is proved to dominate a pass for each adjacency."""
 
     def largest_loss(self, adjacency: Adjacency) -> Interval:
         """Return the largest privacy loss of a pass: that of one step, as often as the record is in one."""
         return total([(self.chosen, NoisyStep(self.noise, law=self.law).largest_loss(adjacency))])
 
+    @property
+    def told(self) -> tuple[NoisyStep, int]:
+        """Steps that reveal no less: of who is told which steps the record is in, these are all that tell of it."""
+        return NoisyStep(self.noise, law=self.law), self.chosen
+
+    @property
+    def summed(self) -> tuple[NoisyStep, int] | None:
+        """Steps that reveal no more: the sum of all, if its noise has the same law; all of them, if the record is."""
+        if self.chosen == self.steps:
+            return self.told
+        noise = self.noise * (math.sqrt(self.steps) / self.chosen) * (1.0 + 4.0 * UNIT)
+        return (NoisyStep(noise), 1) if self.law is NoiseLaw.GAUSSIAN and noise <= _MOST_NOISE else None
+
     def pair(self, adjacency: Adjacency, tail: float) -> ListedPair:
         """Return the pair that dominates a pass, of whose laws a tail may be left out."""
-        return ListedPair(_pairs(self, _rounded(tail))[0])
+        found = _pair(self, _rounded(tail), attained=False)
+        return _same(replaced_above(found)) if adjacency is Adjacency.REPLACE_ONE else ListedPair(found)
 
     def attained(self, adjacency: Adjacency, tail: float) -> Sequence[ListedPair]:
         """Return a pair that is attained, by what takes ratios together."""
-        return [ListedPair(_pairs(self, _rounded(tail))[1])]
+        if adjacency is Adjacency.REPLACE_ONE:
+            return [_same(_replaced_below(self))]
+        return [ListedPair(_pair(self, _rounded(tail), attained=True))]
 
     def __str__(self) -> str:
         many = "one" if self.chosen == 1 else str(self.chosen)
@@ -111,10 +130,23 @@ def _rounded(tail: float) -> float:
     return max(math.ldexp(1.0, (math.frexp(tail)[1] - 1) // 8 * 8), _LEAST_TAIL)
 
 
+def _same(pair: PrivacyLossDistribution) -> ListedPair:
+    return ListedPair(Directions(pair, pair))
+
+
 @functools.lru_cache(maxsize=16)
-def _pairs(step: RandomAllocation, tail: float) -> tuple[Directions, Directions]:
+def _pair(step: RandomAllocation, tail: float, *, attained: bool) -> Directions:
     if step.law is NoiseLaw.GAUSSIAN:
         line = NoiseLine.gaussian(step.noise, tail / (4.0 * step.steps))
     else:
         line = NoiseLine.laplace(step.noise)
-    return allocated(line, step.steps, 0.5 * tail, step.chosen)
+    return allocated(line, step.steps, 0.5 * tail, step.chosen, attained=attained)
+
+
+@functools.lru_cache(maxsize=16)
+def _replaced_below(step: RandomAllocation) -> PrivacyLossDistribution:
+    if step.law is NoiseLaw.GAUSSIAN:
+        cells = normal_cells(step.noise)
+    else:
+        cells = NoiseTriple.laplace(min(1.0 / step.noise, _LARGEST_LOSS), _CELLS, rounded=True)
+    return replaced_below(cells, step.steps, step.chosen)

@@ -22,7 +22,7 @@ from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step, Steps
 from dpverify.search import largest_integer, smallest_at_level
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["largest_rate", "least_noise", "most_steps"]
 
@@ -35,6 +35,7 @@ _COARSE = 0.03
 """The width at which the number of steps is guessed."""
 
 
+@budget_by_name
 def least_noise(
     budget: BudgetLike,
     *,
@@ -44,6 +45,7 @@ def least_noise(
     sampling: Sampling | str = Sampling.POISSON,
     adjacency: Adjacency | str = Adjacency.ADD_REMOVE,
     passes: int = 1,
+    chosen: int = 1,
     relative_width: float = 1e-4,
 ) -> Interval:
     """Return the least noise multiplier with which so many steps meet a budget.
@@ -58,6 +60,8 @@ def least_noise(
         As for `dpverify.NoisyStep` and `dpverify.account`; random allocation takes no rate.
     passes : int
         How often all steps are made, for random allocation.
+    chosen : int
+        In how many steps of a pass each record is, for random allocation.
     relative_width : float
         The accuracy wanted.
 
@@ -88,13 +92,14 @@ def least_noise(
     step: NoisyStep | RandomAllocation
     if check_choice("sampling", sampling, Sampling) is Sampling.RANDOM_ALLOCATION:
         if rate != 1.0:
-            raise ValueError(f"rate={rate!r} must be left out for random allocation: it is one over the steps.")
-        step, count = RandomAllocation(1.0, steps, law), passes  # type: ignore[arg-type]
-        step.check(check_choice("adjacency", adjacency, Adjacency))
-        about = {"steps": steps * passes, "rate": 1.0 / steps, "law": law}  # a sample that needs about as much
+            raise ValueError(f"rate={rate!r} must be left out for random allocation: it is chosen over steps.")
+        step, count = RandomAllocation(1.0, steps, law, chosen), passes  # type: ignore[arg-type]
+        about = {"steps": steps * passes, "rate": chosen / steps, "law": law}  # a sample that needs about as much
         start = least_noise(budget, **about, relative_width=_COARSE).upper  # type: ignore[arg-type]
     elif passes != 1:
         raise ValueError(f"passes={passes} must be 1 but for random allocation; steps counts all.")
+    elif chosen != 1:
+        raise ValueError(f"chosen={chosen} must be 1 but for random allocation.")
     else:
         step, count = NoisyStep(1.0, rate, law, sampling), steps  # type: ignore[arg-type]  # refuses by name
         start = max(rate * math.sqrt(steps) / wanted.epsilon, 0.3)
@@ -106,6 +111,7 @@ def least_noise(
     return Interval.proved(missed, met)
 
 
+@budget_by_name
 def largest_rate(
     budget: BudgetLike,
     *,
@@ -167,6 +173,7 @@ def largest_rate(
     return Interval.proved(min(1.0 / met, most), min(1.0 / missed, 1.0))
 
 
+@budget_by_name
 def most_steps(
     budget: BudgetLike,
     step: Step,

@@ -12,6 +12,7 @@ from typing import Any
 from dpverify.changes import Change
 from dpverify.claims.base import Families, MechanismClaims
 from dpverify.guarantee import Adjacency, Interval, PrivacyCurve, ThreatModel
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
 from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
 from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
@@ -24,6 +25,7 @@ __all__ = [
     "IntegerStepClaims",
     "NoisyStepClaims",
     "OpaqueStepClaims",
+    "RandomAllocationClaims",
     "RenyiStepClaims",
     "ResponseStepClaims",
     "StepClaims",
@@ -118,3 +120,9 @@ class RenyiStepClaims(StepClaims):
     """The twin of `RenyiStep`."""
 
     name, protocol = "renyi-step", RenyiStep
+
+
+class RandomAllocationClaims(StepClaims):
+    """The twin of `RandomAllocation`, of whole passes."""
+
+    name, protocol = "random-allocation", RandomAllocation

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from flint import arb
 
@@ -29,7 +30,7 @@ from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.shown import Plain
 from protocols.validation import check_choice, check_integer
 
-__all__ = ["NoiseLaw", "NoisyStep", "Step", "Steps"]
+__all__ = ["NoiseLaw", "NoisyStep", "Pass", "Step", "Steps"]
 
 _CUT = 1e-10
 """The share of delta that all steps may leave out together."""
@@ -38,6 +39,7 @@ _NO_LOWER = (
     "of some steps nothing but Renyi divergences are known, which prove no lower end: it is that of all others, and 0 "
     "without any"
 )
+_NOTHING = Interval(0.0, math.inf)
 _FINER = 8
 """Cells of the list of one step, for one of a step among many."""
 _STEPS = 2**14
@@ -69,6 +71,19 @@ class Step(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Return the parameters as plain values."""
+
+
+@runtime_checkable
+class Pass(Step, Protocol):
+    """A step that is between simpler ones, each made so often: both hold as well, and may be sharper."""
+
+    @property
+    def told(self) -> tuple[Step, int]:
+        """Steps that reveal no less: who sees them is told where the record is."""
+
+    @property
+    def summed(self) -> tuple[Step, int] | None:
+        """Steps that reveal no more, such as the sum of all that is released; None where none is known."""
 
 
 class NoiseLaw(StrEnum):
@@ -193,13 +208,31 @@ class Steps(Plain):
 
     def curve(self, relative_width: float = 1e-6, reference_delta: float = 1e-6) -> PrivacyCurve:
         """Return the privacy curve, of both directions, at the accuracy wanted and where."""
+        plain = self._where(lambda each: each.told if each.told == each.summed else (each, 1))
+        if plain is not None and plain != self:
+            return plain.curve(relative_width, reference_delta)
         largest = self.largest_loss
         (step, count), *others = self.parts
         if isinstance(step, NoisyStep) and step.law is NoiseLaw.GAUSSIAN and step.rate == 1.0 and not others:
             deviation = step.noise / (2 if self.adjacency is Adjacency.REPLACE_ONE else 1)
             return BestCurve(largest, lambda: NormalNoiseCurve(deviation, count))
         tail = max(_CUT * reference_delta / self.number, _LEAST_TAIL)
-        return BestCurve(largest, lambda: self._composed(tail, relative_width, reference_delta))
+        curves: list[Callable[[], PrivacyCurve]] = [lambda: self._composed(tail, relative_width, reference_delta)]
+        if any(isinstance(each, Pass) for each, _ in self.parts):
+            told, summed = self._where(lambda each: each.told), self._where(lambda each: each.summed)
+            assert told is not None
+            above = told.curve(relative_width, reference_delta)
+            below = (
+                LargestLossCurve(_NOTHING, Full(1)) if summed is None else summed.curve(relative_width, reference_delta)
+            )
+            curves.insert(0, lambda: BetweenCurves(above, below))
+        return BestCurve(largest, *curves, relative_width=relative_width)
+
+    def _where(self, instead: Callable[[Pass], tuple[Step, int] | None]) -> Steps | None:
+        """Return the same steps with others in the place of passes; None if nothing is left."""
+        found = [(instead(step) if isinstance(step, Pass) else (step, 1), count) for step, count in self.parts]
+        parts = [(made[0], made[1] * count) for made, count in found if made is not None]
+        return Steps(parts, self.adjacency) if parts else None
 
     def _composed(self, tail: float, relative_width: float, reference_delta: float) -> PrivacyCurve:
         def made(pairs: Sequence[SampledPair], counts: Sequence[int]) -> SampledCurve:

@@ -11,7 +11,7 @@ from dpverify.planning.sums.integers import SumPlan, plan_sums
 from dpverify.planning.sweeps.fronts import WITHIN, Fronted
 from dpverify.shown import Drawn
 from protocols.sums import PoissonSum
-from protocols.validation import check_integer, check_real
+from protocols.validation import budget_by_name, check_integer, check_real
 
 __all__ = ["STEPS", "SumFront", "sum_front"]
 
@@ -47,6 +47,7 @@ class SumFront(Fronted, Drawn):
     within: float
 
 
+@budget_by_name
 def sum_front(
     budget: BudgetLike,
     *,

@@ -25,7 +25,7 @@ from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
 from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
-from protocols.validation import check_choice, check_flag, check_integer
+from protocols.validation import budget_by_name, check_choice, check_flag, check_integer
 
 __all__ = ["SumPlan", "SumPlans", "plan_sums"]
 
@@ -40,6 +40,8 @@ _NO_MATTER = 1e-3
 _COARSE, _ROUNDING = 64, 0.01
 """Steps of a first plan for real numbers; and what rounding may add to the squared error, over what the noise does."""
 _EXACT = 2**53 - 1
+_MOST_LEVELS = 1024
+"""Up to so many steps integers are sent as they are: of more few messages are worth what rounding errs."""
 _ENDS = 5e-4
 """The share of delta that may be lost where noise ends."""
 _WRAPS = 1e-20
@@ -104,6 +106,7 @@ class SumPlans(Drawn):
         return [*self.plans, *({"name": name, "error": reason} for name, reason in self.failures.items())]
 
 
+@budget_by_name
 def plan_sums(
     budget: BudgetLike,
     *,
@@ -114,6 +117,7 @@ def plan_sums(
     steps: int | None = None,
     instances: int = 1,
     protocols: Sequence[str] | None = None,
+    progress: Callable[[int, int], Any] | None = None,
 ) -> SumPlans:
     """Find parameters of little error for a sum of integers, or of real numbers, with each protocol.
 
@@ -124,7 +128,8 @@ def plan_sums(
     users : int
         n, public.
     smallest, largest : float
-        a and b, public: a user holds an integer in [a, b].
+        a and b, public: a user holds an integer in [a, b]. Where b - a is above 1,024 it is rounded at random, as
+        real numbers are, unless the noise is so small that each step counts.
     real : bool
         Or any number in it, which is rounded at random to one of both next steps.
     steps : int, optional
@@ -135,6 +140,8 @@ def plan_sums(
     protocols : sequence of str, optional
         Of "split-and-mix", "poisson-sum", "nb-sum" and "augmented-sum"; all but the last, whose shuffler draws the
         noise, when omitted.
+    progress : callable, optional
+        Called with how many protocols are planned, and with the number of all.
 
     Returns
     -------
@@ -168,9 +175,12 @@ def plan_sums(
     instances = check_integer("instances", instances, low=1)
     names = _USUAL if protocols is None else [check_choice("protocols", each, _MAKERS) for each in protocols]
     plans, failures = [], {}
-    for name in names:
+    fit = steps is None and (real or span.levels > _MOST_LEVELS)
+    for done, name in enumerate(names):
+        if progress is not None:
+            progress(done, len(names))
         try:
-            plans.append(_planned(_MAKERS[name], target, span, instances, fit=real and steps is None))
+            plans.append(_planned(_MAKERS[name], target, span, instances, fit=fit))
         except InfeasibleBudgetError as error:
             failures[name] = str(error)
         except CapacityError:  # in terms of a law that nobody asked for
@@ -187,15 +197,16 @@ def plan_sums(
 def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int, *, fit: bool) -> SumPlan:
     """Return the plan of a protocol for a span, aiming a little lower where the account does not confirm the search.
 
-    To `fit` steps into the noise, that of the given ones tells how many are enough: its share of the span is the same.
+    To `fit` steps into the noise, that of few tells how many are enough: its share of the span is the same.
     """
     if fit:
-        coarse = maker(budget, span.users, span.levels, instances)
+        coarse = maker(budget, span.users, _COARSE, instances)
         claims: Any = mechanism_claims_of(coarse)
-        noise = math.sqrt(claims.variance(coarse)) / span.levels
+        noise = math.sqrt(claims.variance(coarse)) / _COARSE
         fitting = math.ceil(math.sqrt(span.users / (4.0 * _ROUNDING)) / max(noise, 1.0 / _LARGEST))
         steps = max(min(fitting, _EXACT // span.users), 1)
-        return _planned(maker, budget, replace(span, steps=steps), instances, fit=False)
+        fine = span.steps is None and steps >= span.levels  # of integers
+        return _planned(maker, budget, span if fine else replace(span, steps=steps), instances, fit=False)
     for slack in _SLACKS:
         aim = Budget(budget.epsilon * (1.0 - slack), budget.delta)
         made = maker(aim, span.users, span.levels, instances)

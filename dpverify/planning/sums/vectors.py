@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -29,9 +29,9 @@ from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_integer, check_real
+from protocols.validation import budget_by_name, check_integer, check_real
 
-__all__ = ["BYTES", "RATIO", "VectorFront", "VectorPlan", "central_rmse", "plan_vectors", "vector_front"]
+__all__ = ["BYTES", "RATIO", "VectorFront", "VectorPlan", "central_rmse", "plan_of", "plan_vectors", "vector_front"]
 
 Floats = NDArray[np.float64]
 
@@ -158,7 +158,15 @@ def plan_vectors(
     return _Search(target, users, dimension, clip, l1).found(wanted, most)
 
 
-def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: Sequence[float] = BYTES) -> VectorFront:
+@budget_by_name
+def vector_front(
+    budget: BudgetLike,
+    *,
+    users: int,
+    dimension: int,
+    max_bytes: Sequence[float] = BYTES,
+    progress: Callable[[int, int], Any] | None = None,
+) -> VectorFront:
     """Find the least error of a sum of vectors within several limits on the bytes of a user.
 
     Parameters
@@ -169,6 +177,8 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
         n and d, public.
     max_bytes : sequence of float
         The limits, positive.
+    progress : callable, optional
+        Called with how many limits are planned for, and with the number of all.
 
     Returns
     -------
@@ -192,7 +202,9 @@ def vector_front(budget: BudgetLike, *, users: int, dimension: int, max_bytes: S
     if isinstance(max_bytes, str) or not isinstance(max_bytes, Iterable) or not max_bytes:
         raise TypeError(f"max_bytes={max_bytes!r} must be a sequence of numbers, at least one.")
     search, found, failures = _Search(target, users, dimension), list[VectorPlan](), dict[str, str]()
-    for limit in max_bytes:
+    for done, limit in enumerate(max_bytes):
+        if progress is not None:
+            progress(done, len(max_bytes))
         check_real("max_bytes", limit, low=0.0, low_open=True)
         try:
             found.append(search.found(None, 8.0 * limit / bits))
@@ -313,7 +325,7 @@ class _Search:
             made = self.made(float(scales[row]), float(_GRID_SHAPES[column]), float(variances[row, column]))
             spent = self.epsilon(made)
             if (1.0 - _BELOW[1]) * target <= spent <= target:
-                return self._plan(made, spent)
+                return plan_of(made, self.budget, spent)
             if kept[0] < spent <= target:
                 kept = spent, made
             if self.l1 is not None and spent > _FAILS * target:
@@ -321,21 +333,22 @@ class _Search:
                 continue
             correction *= (min(spent / target, 4.0) / (1.0 - _BELOW[0])) ** 2
         if kept[1] is not None:  # at small scales a guess may jump over the budget again and again
-            return self._plan(kept[1], kept[0])
+            return plan_of(kept[1], self.budget, kept[0])
         wish = f"ratio={ratio!r}" if ratio is not None else f"{most:.6g} messages for each user"
         raise InfeasibleBudgetError(f"the budget {self.budget} cannot be met with {wish} by what is tried.")
 
-    def _plan(self, protocol: UnaryVectorSum, spent: float) -> VectorPlan:
-        guarantee = upper_bound(spent, self.budget.delta, ThreatModel.COMMUNICATION, "exact law, joint changes", PROOF)
-        return VectorPlan(
-            protocol,
-            _CLAIMS.parameters(protocol),
-            _CLAIMS.rmse(protocol),
-            math.sqrt(self._central),
-            _CLAIMS.messages_per_user(protocol),
-            _CLAIMS.bytes_per_user(protocol),
-            guarantee,
-        )
+
+def plan_of(protocol: UnaryVectorSum, budget: Budget, spent: float) -> VectorPlan:
+    """Return what a protocol costs that was found to spend so much epsilon at the budget's delta."""
+    return VectorPlan(
+        protocol,
+        _CLAIMS.parameters(protocol),
+        _CLAIMS.rmse(protocol),
+        central_rmse(budget, protocol.dimension),
+        _CLAIMS.messages_per_user(protocol),
+        _CLAIMS.bytes_per_user(protocol),
+        upper_bound(spent, budget.delta, ThreatModel.COMMUNICATION, "exact law, joint changes", PROOF),
+    )
 
 
 def _mean(variance: Any, shape: Any) -> Any:

@@ -14,7 +14,7 @@ from dpverify.planning.answers import honest_users
 from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, Tried, sweep
 from dpverify.shown import Drawn
-from protocols.validation import check_integer
+from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["BITSUMS", "Comparison", "PlanGrid", "plan_bitsums", "plan_grid", "some"]
 
@@ -94,6 +94,7 @@ class PlanGrid(Drawn):
         ]
 
 
+@budget_by_name
 def plan_bitsums(
     budget: BudgetLike,
     *,

@@ -16,7 +16,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, sweep
 from dpverify.shown import Drawn
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["MARGINS", "SHUFFLED", "Front", "Fronted", "Knee", "front", "knee", "undominated"]
 
@@ -168,6 +168,7 @@ class Front(Fronted, Drawn):
         return next((row for row in self.rows if row.bitsum_rmse <= rmse), None)
 
 
+@budget_by_name
 def front(
     budget: BudgetLike,
     *,

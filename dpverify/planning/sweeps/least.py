@@ -25,7 +25,7 @@ from dpverify.planning.sweeps.fronts import MARGINS, SHUFFLED
 from dpverify.planning.sweeps.least_plans import Least, LeastPlans
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Row, Setting, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, USERS, Steps
-from protocols.validation import check_choice, check_integer, check_real
+from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["Search", "least_epsilon", "least_messages", "least_users"]
 
@@ -120,6 +120,7 @@ def _each(bitsums: Iterable[str], common: Setting) -> list[Setting]:
     return [replace(common, bitsum=check_choice("bitsum", bitsum, BITSUM_CLAIMS)) for bitsum in bitsums]
 
 
+@budget_by_name
 def least_users(
     budget: BudgetLike,
     *,
@@ -246,6 +247,7 @@ def least_epsilon(
     return LeastPlans("epsilon", None, whole.exact_delta, users, instances, common.change, error, rows)
 
 
+@budget_by_name
 def least_messages(
     budget: BudgetLike,
     *,

@@ -252,8 +252,8 @@ def _of_all(one: _Group, steps: int, tail: float, gathered: Gathered, chosen: in
     )
 
 
-def allocated(line: NoiseLine, steps: int, tail: float, chosen: int = 1) -> tuple[Directions, Directions]:
-    """Return both directions of steps with a record in some of them: lists that dominate, and that are attained.
+def allocated(line: NoiseLine, steps: int, tail: float, chosen: int = 1, *, attained: bool = False) -> Directions:
+    """Return both directions of steps with a record in some of them, as lists that dominate, or that are attained.
 
     - line: the noise of one step; what it leaves out is left out so many times.
     - steps: how many, at least 1.
@@ -266,8 +266,9 @@ def allocated(line: NoiseLine, steps: int, tail: float, chosen: int = 1) -> tupl
         If the losses of one step are beyond 300 nats.
     """
     above, below = line.listed(1.0)
-    dominating = _of_all(_of_one(above, _spread), steps, tail, _spread, chosen)
+    if not attained:
+        return _of_all(_of_one(above, _spread), steps, tail, _spread, chosen)
     own = _of_one(below, _together)
     if chosen == 1:
-        return dominating, _of_all(own, steps, tail, _together)
-    return dominating, attained_by_several(own.ratios, own.masses, own.mass_error + own.ratio_error, steps, chosen)
+        return _of_all(own, steps, tail, _together)
+    return attained_by_several(own.ratios, own.masses, own.mass_error + own.ratio_error, steps, chosen)

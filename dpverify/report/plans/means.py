@@ -111,6 +111,8 @@ def sums_table(found: SumPlans) -> RenderableType:
         "largest number, expected, in each sum.",
         *(f"{name}: {reason}" for name, reason in found.failures.items()),
     ]
+    if not found.real and any(row.protocol.steps for row in found.plans):
+        lines.append("steps: so many, to which integers are rounded at random; the RMSE has that in it.")
     if any(row.name == "augmented-sum" for row in found.plans):
         lines.append("augmented-sum: the shuffler draws the noise, knows it, and must not tell.")
     if found.plans:

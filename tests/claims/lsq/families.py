@@ -14,7 +14,7 @@ from tests.samples import assert_mean
 
 USERS = 4
 BITSUMS: tuple[BitsumProtocol, ...] = (ExactSum(USERS), RandomizedResponse(USERS, 0.2))
-RUNS = 40_000
+RUNS = 10_000
 
 
 def rmse_of(bitsum: BitsumProtocol) -> float:
@@ -42,7 +42,7 @@ class FamilyContract:
             if family.deterministic:
                 features = family.sample(1, rng)
                 protocol = KernelDensityProtocol(bitsum, features)
-                estimates = np.array([protocol.simulate(x, rng)(y) for _ in range(4000)])
+                estimates = np.array([protocol.simulate(x, rng)(y) for _ in range(1000)])
             else:
                 # Instances are independent, so each is a run of the protocol with I = 1.
                 features = family.sample(RUNS, rng)

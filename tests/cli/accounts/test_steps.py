@@ -57,5 +57,8 @@ def test_the_least_noise_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert "rate=0.5 must be left out for random allocation" in capsys.readouterr().err
     assert cli.main(budget) == 2
     assert "passes=2 must be 1 but for random allocation" in capsys.readouterr().err
-    assert cli.main([*words, "--adjacency", "replace-one"]) == 2
-    assert "is not covered for random allocation" in capsys.readouterr().err
+    assert cli.main([*budget[:-2], "--chosen", "2"]) == 2
+    assert "chosen=2 must be 1 but for random allocation" in capsys.readouterr().err
+    assert cli.main([*words, "--chosen", "2"]) == 0  # each of both, twice: four steps
+    four = dpverify.least_noise(("1", "1e-5"), steps=4)
+    assert f"{four.upper:.3f}" in capsys.readouterr().out

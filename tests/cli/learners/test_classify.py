@@ -63,6 +63,35 @@ def test_json_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert [row["label"] for row in answer["classes"]] == [0, 1]
 
 
+@pytest.mark.long
+def test_one_budget_for_labels_too(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model = str(tmp_path / "model.npz")
+    words = ["classify", str(data), "--labels", "y", "--learner", "discriminant", "--holdout", "0.2", "--seed", "1"]
+    assert main([*words, "--output", model]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"1,\d\d\d users, 2 classes, d = 4, means and second moments", shown)
+    assert re.search(r"Privacy: \((1|0\.99\d+), 1e-06\)-DP where a user's point is replaced, \(\1, 1e-06\)-DP", shown)
+    assert re.search(r"Accuracy: (0\.9\d+|1\.000) on \d+ rows that took no part", shown)
+    assert main(["predict", model, str(data), "--labels", "y"]) == 0
+    assert re.match(r"Accuracy: (0\.9\d+|1\.000) on 1,500 rows\.", capsys.readouterr().err)
+    assert main([*words, "--second-moment", "no", "--ratio", "1.5", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["second_moment"], answer["accuracy"] > 0.9) == (False, True)
+    assert [row["label"] for row in answer["classes"]] == ["no", "yes"]
+    assert main(["decode", model, str(data), "--words", "y"]) == 2
+    assert "must be a model of `classify --learner density`" in capsys.readouterr().err
+
+
+def test_options_of_the_other_learner_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["classify", "none.npz", "--labels", "y"]
+    for typed, said in (
+        (["--learner", "discriminant", "--label-epsilon", "5"], "--label-epsilon must be omitted with --learner disc"),
+        (["--ratio", "1.1"], "--ratio must be omitted with --learner density: it is of discriminant."),
+    ):
+        assert main([*words, *typed]) == 2
+        assert said in " ".join(capsys.readouterr().err.split())
+
+
 def test_what_is_no_model_is_said(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["predict", str(data), str(data)]) == 2
     assert "must be a model that dpverify has written" in capsys.readouterr().err

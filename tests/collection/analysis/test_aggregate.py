@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.intervals import Tails, sum_law
 from dpverify.collection.analysis.sums import Reader, Sums
 from dpverify.collection.client import cell
-from dpverify.collection.design import design
+from dpverify.collection.design import Design, design
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked, Query
 from dpverify.collection.rotations.turned import planned
@@ -27,23 +28,37 @@ from protocols.vector_sum import VectorSum
 from tests.collection.analysis.collected import messages, write
 
 USERS, PRESENT = 3_000, 2_700
-FOUND = design(
-    [Query("features", bits=3), Query("rating", levels=5), Query("words", buckets=20, bitsum="poisson")],
-    [(("1", "1e-6"), 1), (("2", "1e-6"), 7)],
-    users=USERS,
-    honest=PRESENT,
-)
-PLAN = FOUND.manifest()
 FEW, THERE = 400, 360
-OTHER = manifest(
-    [
-        ("sum", NegativeBinomial(FEW, 900.0, 0.5, estimate="under"), 1, THERE),
-        ("flood", ThreeNB(FEW, 0.9, 9.0, 0.5), 1, THERE),
-        ("places", Histogram(Poisson(FEW, 900.0, estimate="under"), 4), 2, THERE),
-        ("best", Selection(Poisson(FEW, 900.0, estimate="under"), 4), 1, THERE),
-    ],
-    delta="1e-3",
-)
+
+
+@functools.cache
+def asked() -> Design:
+    """Return the three queries that most tests are about."""
+    return design(
+        [Query("features", bits=3), Query("rating", levels=5), Query("words", buckets=20, bitsum="poisson")],
+        [(("1", "1e-6"), 1), (("2", "1e-6"), 7)],
+        users=USERS,
+        honest=PRESENT,
+    )
+
+
+@functools.cache
+def plan() -> Manifest:
+    return asked().manifest()
+
+
+@functools.cache
+def other() -> Manifest:
+    """Return a collection of the other protocols."""
+    return manifest(
+        [
+            ("sum", NegativeBinomial(FEW, 900.0, 0.5, estimate="under"), 1, THERE),
+            ("flood", ThreeNB(FEW, 0.9, 9.0, 0.5), 1, THERE),
+            ("places", Histogram(Poisson(FEW, 900.0, estimate="under"), 4), 2, THERE),
+            ("best", Selection(Poisson(FEW, 900.0, estimate="under"), 4), 1, THERE),
+        ],
+        delta="1e-3",
+    )
 
 
 def made(plan: Manifest, counts: Mapping[str, NDArray[np.int64]], users: int = PRESENT) -> Sums:
@@ -55,7 +70,7 @@ def made(plan: Manifest, counts: Mapping[str, NDArray[np.int64]], users: int = P
 def drawn(plan: Manifest, ones: Mapping[str, list[int]], rng: np.random.Generator, users: int = PRESENT) -> Sums:
     """Return the sums of one batch by the protocols' laws, where so many users have a one in each instance."""
     found = {}
-    for name, protocol in {each.name: each.protocol for each in FOUND.asked}.items():
+    for name, protocol in {each.name: each.protocol for each in asked().asked}.items():
         if name in ones:
             found[name] = protocol.sample_view(np.array(ones[name]), rng, participants=users)
     return made(plan, found, users)
@@ -77,7 +92,7 @@ def right(found: Aggregate) -> list[bool]:
 @pytest.mark.long
 def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
     rng, runs = np.random.default_rng(1), 30
-    found = [aggregate(PLAN, drawn(PLAN, TRUE, rng)) for _ in range(runs)]
+    found = [aggregate(plan(), drawn(plan(), TRUE, rng)) for _ in range(runs)]
     assert [run.alarms for run in found] == [()] * runs
     seen = np.array([right(run) for run in found])
     # Features and a mean at .95 each; of 20 words all at once. So many runs, 6 sigma below.
@@ -86,7 +101,7 @@ def test_intervals_hold_the_truth_and_no_alarm_is_raised() -> None:
     assert seen[:, 4:].all(axis=1).mean() > least
     widths = [row.high - row.low for row in found[0].estimates]
     for row, width in zip(found[0].estimates, widths, strict=True):
-        deviation = next(each.rmse for each in FOUND.queries if each.query.name == row.query)
+        deviation = next(each.rmse for each in asked().queries if each.query.name == row.query)
         assert width < {"rating": 0.01 * 20}.get(row.query, 2 * deviation * (2.1 if row.query == "features" else 3.4))
     first, others = found[0].most_frequent("words")
     assert (first.bucket, others) == (1, (1,))
@@ -134,9 +149,9 @@ def test_real_clients_batches_are_read(tmp_path: Path) -> None:
         "places": [[user % 4, 3] for user in range(THERE)],
         "best": [1] * THERE,
     }
-    write(OTHER, tmp_path / "batch", messages(OTHER, held, np.random.default_rng(6)), THERE, "Monday")
-    sums = Reader(OTHER.data, OTHER.hash).files([tmp_path / "batch"])
-    found = aggregate(OTHER, sums, confidence=1 - 1e-6)
+    write(other(), tmp_path / "batch", messages(other(), held, np.random.default_rng(6)), THERE, "Monday")
+    sums = Reader(other().data, other().hash).files([tmp_path / "batch"])
+    found = aggregate(other(), sums, confidence=1 - 1e-6)
     assert (found.alarms, found.batches, dict(found.users)) == ((), ("Monday",), dict.fromkeys(held, THERE))
     true = [120, 180, 90, 90, 90, 90, 0, 0, 0, THERE, 0, THERE, 0, 0]
     assert [row.low <= value <= row.high for row, value in zip(found.estimates, true, strict=True)] == [True] * 14
@@ -197,26 +212,26 @@ def test_labels_and_vectors_have_intervals(tmp_path: Path) -> None:
 def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
     days = [
-        dataclasses.replace(drawn(PLAN, TRUE, rng), files=frozenset((day, name, 0) for name in TRUE))
+        dataclasses.replace(drawn(plan(), TRUE, rng), files=frozenset((day, name, 0) for name in TRUE))
         for day in ("Monday", "Tuesday")
     ]
-    epsilon = PLAN.guarantees[0]["epsilon"]
+    epsilon = plan().guarantees[0]["epsilon"]
     ledger = PrivacyLedger.create(tmp_path / "ledger.jsonl", (epsilon, "1e-6"))
-    found = aggregate(PLAN, days[0], ledger=ledger)
+    found = aggregate(plan(), days[0], ledger=ledger)
     assert found.spent is not None
     assert 0.99 * float(epsilon) < found.spent <= float(epsilon)
     # Once more: nothing new is told, and nothing is spent. Another day is refused, whatever it holds.
-    assert aggregate(PLAN, days[0], ledger=ledger).spent == found.spent
+    assert aggregate(plan(), days[0], ledger=ledger).spent == found.spent
     with pytest.raises(BudgetExceededError):
-        aggregate(PLAN, days[1], ledger=ledger)
+        aggregate(plan(), days[1], ledger=ledger)
     lines = (tmp_path / "ledger.jsonl").read_text()
     # Two days in one would be paid for as one; and what has no batch may be another day's.
     with pytest.raises(ValueError, match=r"^sums of features must be of one batch, and are of 2: Monday, Tuesday\.$"):
-        aggregate(PLAN, days[0] + days[1], ledger=ledger)
+        aggregate(plan(), days[0] + days[1], ledger=ledger)
     with pytest.raises(BudgetExceededError):
-        aggregate(PLAN, dataclasses.replace(days[0], files=frozenset()), ledger=ledger)
+        aggregate(plan(), dataclasses.replace(days[0], files=frozenset()), ledger=ledger)
     with pytest.raises(ValueError, match="must be at least the 2700"):
-        aggregate(PLAN, made(PLAN, days[0].counts, 100), ledger=ledger)
+        aggregate(plan(), made(plan(), days[0].counts, 100), ledger=ledger)
     # Candidates that are none are refused before they are paid for.
     words = made(STRINGS, {"words": np.full((8, 1), THERE)}, THERE)
     for candidates, kind in (["\ud800"], ValueError), ("red", TypeError):
@@ -227,8 +242,8 @@ def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
 
 def test_an_alarm_tells_what_no_true_sum_leaves() -> None:
     rng = np.random.default_rng(3)
-    fine = drawn(PLAN, TRUE, rng).counts
-    p = FOUND.asked[0].protocol.flip_probability
+    fine = drawn(plan(), TRUE, rng).counts
+    p = asked().asked[0].protocol.flip_probability
     cheated = {
         # Users who do not flip their ones: more than any true sum leaves by six deviations.
         "features": np.array([[0, 0, int(PRESENT * (1 - p) + 6 * np.sqrt(PRESENT * p * (1 - p)))]] * 2).T,
@@ -236,15 +251,15 @@ def test_an_alarm_tells_what_no_true_sum_leaves() -> None:
     }
     cheated["features"][:, 0] = PRESENT - cheated["features"][:, 1]
     cheated["features"] = np.stack([fine["features"][0], fine["features"][1], cheated["features"][2]])
-    said = aggregate(PLAN, made(PLAN, {**fine, **cheated})).alarms
+    said = aggregate(plan(), made(plan(), {**fine, **cheated})).alarms
     assert [alarm.query for alarm in said] == ["features", "words"]
     assert "1 of 3 counts" in said[0].reason
     assert "all buckets together" in said[1].reason
     many = {name: each * 2 for name, each in fine.items()}
-    told = aggregate(PLAN, made(PLAN, many, 2 * PRESENT)).alarms
+    told = aggregate(plan(), made(plan(), many, 2 * PRESENT)).alarms
     assert [alarm.reason for alarm in told] == ["5,400 users took part, but there are 3,000."] * 3
     none = {**fine, "features": fine["features"] - [[1, 0]] * 3}
-    assert "cannot have sent" in aggregate(PLAN, made(PLAN, none)).alarms[0].reason
+    assert "cannot have sent" in aggregate(plan(), made(plan(), none)).alarms[0].reason
 
 
 def test_the_level_of_an_alarm_is_that_of_all_counts_together() -> None:
@@ -258,16 +273,16 @@ def test_the_level_of_an_alarm_is_that_of_all_counts_together() -> None:
 
 
 def test_what_cannot_be_told_is_refused() -> None:
-    fine = drawn(PLAN, TRUE, np.random.default_rng(5))
+    fine = drawn(plan(), TRUE, np.random.default_rng(5))
     for sums, argument in (
         (dataclasses.replace(fine, manifest="0" * 64), "manifest"),
-        (Sums(PLAN.hash, {}, {}), "sums"),
+        (Sums(plan().hash, {}, {}), "sums"),
         (dataclasses.replace(fine, users={**fine.users, "features": np.array([2_700, 0, 2_700])}), "sums of features"),
     ):
         with pytest.raises(ValueError, match=rf"^{argument}.* must .*\.$"):
-            aggregate(PLAN, sums)
+            aggregate(plan(), sums)
     with pytest.raises(ValueError, match="confidence"):
-        aggregate(PLAN, fine, confidence=1.0)
+        aggregate(plan(), fine, confidence=1.0)
     labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.0), 1)], delta=0)
     found = aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))
     assert [(row.of, row.bucket, row.low, row.high) for row in found.estimates] == [

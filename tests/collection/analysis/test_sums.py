@@ -13,7 +13,7 @@ import pytest
 
 from dpverify.collection.analysis.sums import Reader, Sums
 from dpverify.collection.batches import BatchError
-from dpverify.collection.manifest import manifest
+from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked
 from protocols.bitsum import Poisson, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
@@ -22,16 +22,6 @@ from protocols.vector_sum import VectorSum
 from tests.collection.analysis.collected import messages, write
 
 USERS = 21
-PLAN = manifest(
-    [
-        ("bits", RandomizedResponse(USERS, 0.25), 3),
-        Asked("words", Poisson(USERS, 9.0), 4, None, "buckets"),
-        ("flood", ThreeNB(USERS, 0.5, 4.0, 0.75), 2),
-        ("places", Histogram(Poisson(USERS, 9.0, estimate="under"), 5), 2),
-        ("vector", VectorSum(USERS, 3, 2, 0.5)),
-    ],
-    delta="0.1",
-)
 HELD = {
     "bits": [[user % 2, 0, 1] for user in range(USERS)],
     "words": [user % 4 for user in range(USERS)],
@@ -41,11 +31,25 @@ HELD = {
 }
 
 
+@functools.cache
+def plan() -> Manifest:
+    return manifest(
+        [
+            ("bits", RandomizedResponse(USERS, 0.25), 3),
+            Asked("words", Poisson(USERS, 9.0), 4, None, "buckets"),
+            ("flood", ThreeNB(USERS, 0.5, 4.0, 0.75), 2),
+            ("places", Histogram(Poisson(USERS, 9.0, estimate="under"), 5), 2),
+            ("vector", VectorSum(USERS, 3, 2, 0.5)),
+        ],
+        delta="0.1",
+    )
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("collection") / "batch"
-    sent = messages(PLAN, HELD, np.random.default_rng(1))
-    write(PLAN, made, sent, USERS, "Tuesday")
+    sent = messages(plan(), HELD, np.random.default_rng(1))
+    write(plan(), made, sent, USERS, "Tuesday")
     np.savez(made.parent / "sent.npz", **{f"{name} {place}": fields for (name, place), fields in sent.items()})
     return made
 
@@ -55,7 +59,7 @@ def same(a: Sums, b: Sums) -> bool:
 
 
 def test_every_message_is_counted(folder: Path) -> None:
-    reader = Reader(PLAN.data, PLAN.hash)
+    reader = Reader(plan().data, plan().hash)
     found = reader.files([folder])
     assert found.batches == ["Tuesday"]
     with np.load(folder.parent / "sent.npz") as sent:
@@ -72,7 +76,7 @@ def test_every_message_is_counted(folder: Path) -> None:
 
 
 def test_parts_merge_in_any_order_and_as_json(folder: Path) -> None:
-    reader = Reader(PLAN.data, PLAN.hash)
+    reader = Reader(plan().data, plan().hash)
     parts = [reader.batch(path) for path in sorted(folder.iterdir())]
     whole = reader.files([folder])
     random.Random(1).shuffle(parts)
@@ -89,7 +93,7 @@ def test_parts_merge_in_any_order_and_as_json(folder: Path) -> None:
 
 def test_partitions_of_dask_are_counted_where_they_are(folder: Path) -> None:
     bag = pytest.importorskip("dask.bag", reason="dask is not installed: pip install '.[test]'")
-    reader = Reader(PLAN.data, PLAN.hash)
+    reader = Reader(plan().data, plan().hash)
     paths = bag.from_sequence(sorted(folder.iterdir()), npartitions=3)
     found = paths.map(reader.batch).fold(operator.add, initial=reader.nothing).compute(scheduler="synchronous")
     assert same(found, reader.files([folder]))
@@ -98,7 +102,7 @@ def test_partitions_of_dask_are_counted_where_they_are(folder: Path) -> None:
 def test_rows_and_parquet_files_are_counted_alike(folder: Path, tmp_path: Path) -> None:
     pandas = pytest.importorskip("pandas", reason="pandas is not installed: pip install '.[data]'")
     pytest.importorskip("duckdb", reason="duckdb is not installed: pip install '.[aggregate]'")
-    reader, tables = Reader(PLAN.data, PLAN.hash), []
+    reader, tables = Reader(plan().data, plan().hash), []
     with np.load(folder.parent / "sent.npz") as sent:
         for key in sent.files:
             name, place = key.split()
@@ -132,7 +136,7 @@ def test_rows_and_parquet_files_are_counted_alike(folder: Path, tmp_path: Path) 
 
 
 def test_what_no_client_sends_is_refused(folder: Path) -> None:
-    reader = Reader(PLAN.data, PLAN.hash)
+    reader = Reader(plan().data, plan().hash)
     for row in (
         ("bits", 0, 2),
         ("bits", 3, 1),
@@ -148,7 +152,7 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
             reader.rows(*([value] for value in row), users=USERS)
     text = reader.files([folder]).to_json()
     for old, new in (
-        (PLAN.hash, "0" * 64),
+        (plan().hash, "0" * 64),
         ('"version":1', '"version":2'),
         ("[[", "[[1,"),
         ('{"bits"', '{"bit"'),

@@ -11,7 +11,8 @@ import pytest
 
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
-from dpverify.learning.files.partitions import is_lazy
+from dpverify.learning.files.partitions import is_lazy, rows_in
+from dpverify.learning.joint.discriminant import PrivateDiscriminant
 from tests.learning.points import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
@@ -44,6 +45,18 @@ def test_data_frames_are_as_the_same_chunks() -> None:
     made = PrivateDensityClassifier(**SETTINGS).fit(lazy[list("abcd")], lazy["y"])
     same = PrivateDensityClassifier(**SETTINGS).fit_chunks((piece[list("abcd")], piece["y"]) for piece in pieces)
     np.testing.assert_array_equal(made.class_densities(table[list("abcd")]), same.class_densities(table[list("abcd")]))
+    assert made.feature_names_in_.tolist() == list("abcd")
+
+
+def test_discriminants_are_as_the_same_chunks() -> None:
+    settings: dict[str, Any] = {"classes": [0, 1], "random_state": 5, "second_moment": False, "ratio": 2.0}
+    table = pandas.DataFrame(X, columns=list("abcd")).assign(y=Y)
+    frame = dask.dataframe.from_pandas(table, npartitions=5)
+    pieces = [frame.get_partition(part).compute() for part in range(frame.npartitions)]
+    assert rows_in(frame) == rows_in(dask.array.from_array(X, chunks=(90, 2))) == 400
+    made = PrivateDiscriminant(**settings).fit(frame[list("abcd")], frame["y"])
+    same = PrivateDiscriminant(**settings).fit_chunks(((one[list("abcd")], one["y"]) for one in pieces), users=400)
+    np.testing.assert_array_equal(made.published_, same.published_)
     assert made.feature_names_in_.tolist() == list("abcd")
 
 

@@ -10,7 +10,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 import dpverify
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.learning.guarantee import PrivacyWarning
-from dpverify.learning.joint import discriminant
+from dpverify.learning.joint import discriminant, sending
 from dpverify.learning.joint.discriminant import PrivateDiscriminant, second_moment_users
 from dpverify.planning.sums.vectors import plan_vectors
 from tests.refusals import refused
@@ -26,6 +26,10 @@ def points(users: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     X[:, 3] += 0.3 * y
     X[:, 2] -= 0.3 * (y == 1)
     return X, np.array(["a", "b", "c"])[y]
+
+
+def _halves() -> tuple[slice, slice]:
+    return slice(0, 30_000), slice(30_000, USERS)
 
 
 @pytest.fixture(scope="module")
@@ -59,9 +63,36 @@ def test_one_guarantee_covers_labels_and_points(learned: PrivateDiscriminant) ->
     assert found.parameters["dimension"] == 3 * 5 + 10
 
 
+def test_groups_of_users_are_as_all_at_once(learned: PrivateDiscriminant) -> None:
+    X, y = points(USERS, 0)
+    made = PrivateDiscriminant(epsilon=1, classes=["a", "b", "c"], public_scale=4.0, random_state=1)
+    parts = [made.partial_sums(X[here], y[here], part=n, users=USERS) for n, here in enumerate(_halves())]
+    again = made.fit_sums(parts[::-1])
+    assert again.guarantee_ == learned.guarantee_
+    assert again.planned(4, USERS) is again.plan_
+    test, labels = points(4000, 1)
+    assert abs(again.score(test, labels) - learned.score(test, labels)) < 0.02
+    streamed = PrivateDiscriminant(**made.get_params()).fit_chunks(
+        [(X[here], y[here]) for here in _halves()], users=USERS
+    )
+    np.testing.assert_array_equal(streamed.published_, again.published_)
+    # Where some are missing, so is their noise: nothing is published. No part counts twice.
+    for wrong, said in (
+        (parts[:1], r"^sums has 30,000 users, but must have the users=40000 it was told of\.$"),
+        ([*parts, parts[0]], r"^part=0 is in both"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            made.fit_sums(wrong)
+    with refused("users=7"):
+        made.partial_sums(X[:8], y[:8], part=0, users=7)
+    with refused("classes=None"):
+        PrivateDiscriminant().fit_chunks([(X, y)], users=USERS)
+    with pytest.raises(ValueError, match="same parameters"):
+        PrivateDiscriminant(epsilon=2, classes=["a", "b", "c"], public_scale=4.0).fit_sums(parts)
+
+
 def test_blocks_of_users_bring_all_of_the_noise(learned: PrivateDiscriminant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discriminant, "_BLOCK_ENTRIES", 25 * 10_000)
-    monkeypatch.setattr(discriminant, "plan_vectors", lambda *given, **named: learned.plan_)
+    monkeypatch.setattr(sending, "_BLOCK_ENTRIES", 25 * 10_000)
     X, y = points(USERS, 0)
     made, scaled = learned.map_, learned.scale_(X)
     exact = made.moments(made.vectors(scaled, np.searchsorted(["a", "b", "c"], y)).sum(axis=0), USERS)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -113,7 +114,7 @@ def test_what_cannot_be_is_said() -> None:
     for found in (
         plan_sums(("1e-300", "1e-6"), users=9, largest=2),
         plan_sums((1, "1e-6"), users=9, largest=2, instances=2**60),
-        plan_sums((1, "1e-6"), users=9, largest=10**9),
+        plan_sums(("1e-9", "1e-6"), users=9, largest=10**9),
     ):
         assert len(found.failures) == 3
         assert "max_atoms" not in str(found.failures)
@@ -136,3 +137,18 @@ def test_a_large_delta_saves_discrete_laplace_noise() -> None:
     spent = max(above - math.e * below for above, below in tails)
     assert 0.0099 < spent <= 0.01
     assert p < 0.995 * math.exp(-0.5)
+
+
+def test_integers_of_a_wide_range_are_rounded_where_that_hardly_errs() -> None:
+    told: list[tuple[int, int]] = []
+    asked: dict[str, Any] = {"users": 10_000, "largest": 10**6, "protocols": ["poisson-sum", "nb-sum"]}
+    found = plan_sums((1, "1e-6"), progress=lambda *at: told.append(at), **asked)
+    real = plan_sums((1, "1e-6"), real=True, **asked)
+    assert [row.protocol for row in found.plans] == [row.protocol for row in real.plans]
+    assert "integers are rounded at random" in str(found)
+    assert "integers are rounded at random" not in str(real)
+    assert told == [(0, 2), (1, 2)]
+    assert all(row.messages < 150 for row in found.plans)
+    # Where noise is so small that each step counts they are sent as they are.
+    fine = plan_sums((1, "1e-6"), users=10**7, largest=1025, protocols=["poisson-sum"])
+    assert fine.plans[0].protocol.steps is None

@@ -117,7 +117,8 @@ def test_two_steps_of_normal_noise(noise: str, monkeypatch: pytest.MonkeyPatch) 
     if noise == "0.6":  # so coarse that each end shows which way it is rounded
         monkeypatch.setattr(grids, "_DIGITS", 3)
         monkeypatch.setattr(grids, "_PER_DEVIATION", 4)
-    above, below = allocated(NoiseLine.gaussian(float(noise), 1e-30), 2, 1e-20)
+    line = NoiseLine.gaussian(float(noise), 1e-30)
+    above, below = (allocated(line, 2, 1e-20, attained=attained) for attained in (False, True))
     with mpmath.workdps(18):
         for epsilon in ("0.2", "2.5"):
             a = mpmath.exp(mpmath.mpf(epsilon))
@@ -203,7 +204,8 @@ def test_too_little_noise_is_refused() -> None:
 
 def test_one_step_is_that_step() -> None:
     line = NoiseLine.laplace(0.7)
-    for made, own in zip(allocated(line, 1, 1e-9), line.listed(1.0), strict=True):
+    for attained, own in enumerate(line.listed(1.0)):
+        made = allocated(line, 1, 1e-9, attained=bool(attained))
         assert isinstance(made, Directions)
         for mine, other in zip(made, own, strict=True):
             assert mine.delta(0.4).midpoint == pytest.approx(other.delta(0.4).midpoint, rel=1e-12)

@@ -46,6 +46,8 @@ def test_both_ends_hold(steps: int, chosen: int, coarse: bool, monkeypatch: pyte
                 assert getattr(below, direction).delta(epsilon).lower >= truth * Fraction(99, 100) - Fraction(1, 10**9)
                 if chosen == steps:
                     assert getattr(above, direction).delta(epsilon).upper <= truth + Fraction(1, 1000)
+                told = [pair if direction == "up" else pair[::-1] for pair in outcomes(chosen, chosen)]
+                assert divergence(told, epsilon) >= truth  # of who is told which steps
 
 
 def test_every_number_of_chosen_steps_has_a_law_and_its_error_is_charged() -> None:
@@ -54,30 +56,30 @@ def test_every_number_of_chosen_steps_has_a_law_and_its_error_is_charged() -> No
     masses = generator.uniform(0.1, 1.0, 400)
     masses /= masses.sum()
     ratios /= (masses * ratios).sum()
-    laws = np.zeros((4, 400))
-    laws[0], laws[1] = masses, masses * ratios
+    laws = np.zeros((1, 4, 400))
+    laws[0, 0], laws[0, 1] = masses, masses * ratios
     found = one = several._Cells(1, ratios, laws, 1e-9)
     for steps in range(2, 6):
         found = several._merged(found, one, 0)
         possible = min(steps, 3) + 1
-        np.testing.assert_allclose(found.laws[:possible].sum(axis=1), 1.0, rtol=1e-11)
-        assert not found.laws[possible:].any()
+        np.testing.assert_allclose(found.laws[0, :possible].sum(axis=1), 1.0, rtol=1e-11)
+        assert not found.laws[0, possible:].any()
         assert steps * 1e-9 <= found.error <= steps * 1.001e-9
         assert (np.diff(found.ratios) > 0.0).all()
     # One after the other, 10^5 floats err by more than a sum in pairs does.
-    many = several._Cells(1, np.full(300, 1.0001), np.full((2, 300), 0.1), 0.0)
+    many = several._Cells(1, np.full(300, 1.0001), np.full((1, 2, 300), 0.1), 0.0)
     merged = several._merged(many, many, 0)
-    assert merged.laws.shape[1] == 1
-    assert 1e-15 < abs(merged.laws[0, 0] / (9e4 * 0.1 * 0.1) - 1.0) <= merged.error
+    assert merged.laws.shape[2] == 1
+    assert 1e-15 < abs(merged.laws[0, 0, 0] / (9e4 * 0.1 * 0.1) - 1.0) <= merged.error
 
 
 def test_errors_of_a_step_and_of_fewer_cells_are_charged() -> None:
     one = of_one()
     found = several.attained_by_several(one.ratios, one.masses, 1e-9, 4, 2)
     assert 4e-9 <= found.up.relative_error == found.down.relative_error <= 4.01e-9
-    many = several._Cells(1, np.full(10**5, 1.0001), np.full((2, 10**5), 0.1), 1e-14).fewer(0)
-    assert many.laws.shape == (2, 1)
-    assert 1e-13 < abs(many.laws[0, 0] / 1e4 - 1.0) <= many.error - 1e-14
+    many = several._Cells(1, np.full(10**5, 1.0001), np.full((1, 2, 10**5), 0.1), 1e-14).fewer(0)
+    assert many.laws.shape == (1, 2, 1)
+    assert 1e-13 < abs(many.laws[0, 0, 0] / 1e4 - 1.0) <= many.error - 1e-14
 
 
 def test_products_that_are_no_floats_are_left_out() -> None:

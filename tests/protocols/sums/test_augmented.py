@@ -41,3 +41,10 @@ def test_noise_ends_at_the_margin() -> None:
     assert_law([sum(protocol.dummies(entropy)) for _ in range(4000)], law)
     with pytest.raises(ValueError, match=r"^view=6 must hold integers in \[0, 5\]\.$"):
         protocol.analyze(6)
+
+
+def test_a_view_of_fewer_users_has_fewer_ones() -> None:
+    protocol = AugmentedSum(users=9, largest=2, margin=3, p=0.5)
+    assert protocol.analyze(10, participants=2) == 7.0
+    with pytest.raises(ValueError, match=r"^view=11 must hold integers in \[0, 10\]\.$"):
+        protocol.analyze(11, participants=2)

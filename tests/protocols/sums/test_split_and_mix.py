@@ -38,3 +38,8 @@ def test_estimates_are_the_integers_around_the_range_of_sums() -> None:
     assert Counter(protocol.analyze(np.arange(11)).tolist()) == Counter(range(-2, 9))
     with pytest.raises(ValueError, match=r"^modulus=6 must be above 6, users times steps: the sum\.$"):
         SplitAndMix(2, 3, 6, 2, 0.5)
+
+
+def test_only_integers_are_shares() -> None:
+    with pytest.raises(TypeError, match=r"^symbols has dtype float64, but must hold integers in \[0, 64\)\.$"):
+        SplitAndMix(users=3, largest=4, modulus=64, shares=2, p=0.5).view([1.5])

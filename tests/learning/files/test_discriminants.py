@@ -1,0 +1,73 @@
+"""Discriminants as files: read as they were written, and not believed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas
+import pytest
+
+from dpverify.learning.files.model import NOT_PROVED, load_model, save_model
+from dpverify.learning.joint.discriminant import PrivateDiscriminant
+from tests.learning.points import blobs
+
+X, Y = blobs(3000, 2, 3, 0)
+TABLE = pandas.DataFrame(X, columns=list("abc"))
+
+
+@pytest.fixture(scope="module")
+def model() -> PrivateDiscriminant:
+    made = PrivateDiscriminant(epsilon="1", classes=["no", "yes"], public_scale=(-2.0, 2.0), random_state=987_654_321)
+    return made.fit(TABLE, np.array(["no", "yes"], dtype=object)[Y])
+
+
+def test_what_is_read_is_what_was_written(model: PrivateDiscriminant, tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    save_model(model, path)
+    with np.load(path, allow_pickle=False) as file:
+        assert set(file.files) == {"header", "classes", "published"}
+        assert "987654321" not in str(file["header"])
+    for proved in (True, False):
+        again = load_model(path, proved=proved)
+        assert isinstance(again, PrivateDiscriminant)
+        np.testing.assert_array_equal(again.decision_function(TABLE), model.decision_function(TABLE))
+        assert (again.map_, again.protocol_, again.noise_) == (model.map_, model.protocol_, model.noise_)
+        assert again.get_params() == {**model.get_params(), "random_state": None, "public_scale": ((-2.0,), (2.0,))}
+        if proved:
+            assert (again.guarantee_, again.plan_) == (model.guarantee_, model.plan_)
+        else:
+            assert again.guarantee_.notes == (*model.guarantee_.notes, NOT_PROVED)
+            assert again.guarantee_.epsilon == 1.0
+
+
+@pytest.mark.long
+def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path) -> None:
+    path = tmp_path / "model.npz"
+    save_model(model, path)
+    with np.load(path) as file:
+        parts = {name: file[name] for name in file.files}
+    header = json.loads(str(parts["header"]))
+    settings, protocol = header["settings"], header["protocol"]
+    quiet = {**protocol, "noise": {**protocol["noise"], "p": 0.99 * protocol["noise"]["p"]}}
+    cases: list[tuple[dict[str, Any], dict[str, Any], str]] = [
+        ({"settings": {**settings, "epsilon": "0.99"}}, {}, "do not keep the epsilon=0.99"),
+        ({"protocol": quiet}, {}, "do not keep the epsilon=1"),
+        ({"protocol": {**protocol, "scale": 1.01 * protocol["scale"]}}, {}, "do not keep the epsilon=1"),
+        ({"protocol": {**protocol, "clip": 0.5 * protocol["clip"]}}, {}, "must be of the vectors"),
+        ({"protocol": {**protocol, "l1": None}}, {}, "must be of the vectors"),
+        ({"protocol": quiet["noise"]}, {}, "must be of the vectors"),
+        ({"second": not header["second"]}, {}, "must be of the vectors"),
+        ({"second": 1}, {}, "second moments or not"),
+        ({"dimension": True}, {}, "at least 1 coordinate"),
+        ({"notes": ["certified by everybody"]}, {}, "notes must be those of"),
+        ({"names": ["a"]}, {}, "names must be those of"),
+        ({"settings": {"epsilon": "1"}}, {}, "settings must be those of"),
+        ({}, {"classes": parts["classes"][::-1]}, "must be a list of labels, sorted"),
+        ({}, {"published": parts["published"][1:]}, "its values have shape"),
+        ({}, {"published": np.nan * parts["published"]}, "its values have shape"),
+    ]
+    for changes, arrays, why in cases:
+        np.savez(path, **{**parts, "header": np.array(json.dumps({**header, **changes})), **arrays})  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match=rf"^\S+ must be a model that dpverify has written \(.*{why}"):
+            load_model(path)
