@@ -127,8 +127,8 @@ def test_what_is_not_covered_is_refused_by_name(event: Any, words: str) -> None:
 
 
 def test_mixtures_of_gaussians_are_steps_without_what_never_happens() -> None:
-    mixed = dp_accounting.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 3.0], [0.75, 0.25, 0.0])
+    mixed = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 3.0], [0.75, 0.25, 0.0])
     assert steps_of_event(mixed) == [(dpverify.MixtureStep(2.0, (0.0, 1.0), (0.75, 0.25)), 1)]
-    nothing = dp_accounting.MixtureOfGaussiansDpEvent(2.0, [0.0], [1.0])
+    nothing = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0], [1.0])
     with pytest.raises(ValueError, match="must hold at least one step"):
         steps_of_event(nothing)
