@@ -11,7 +11,7 @@ import pytest
 from dpverify import PrivacyLedger, RandomizedResponse
 from dpverify.audit.running import checkpoint
 from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
-from dpverify.certificates import checker, contour_checker
+from dpverify.certificates import checker, contour_checker, step_checker
 from dpverify.collection import batches, client, manifest
 from dpverify.collection.analysis import sums
 from dpverify.guarantee import Adjacency
@@ -40,7 +40,7 @@ def test_the_page_has_the_formats_of_the_code() -> None:
     rows = {row[0].strip(): row for row in (line.strip("| ").split("|") for line in page.splitlines()) if len(row) >= 3}
     found = [
         " ".join(re.findall(r"`[^`]*`|\"[^\"]*\"|\d+", rows[name][2])).replace("`", "").replace('"', "")
-        for name in list(rows)[-9:]
+        for name in list(rows)[-10:]
     ]
     assert client.VERSION == manifest.VERSION
     assert found == [
@@ -50,6 +50,7 @@ def test_the_page_has_the_formats_of_the_code() -> None:
         f"{sums.FORMAT} version {sums.VERSION}",
         checker.FORMAT,
         contour_checker.FORMAT,
+        step_checker.FORMAT,
         model._FORMAT,
         model.DISCRIMINANT,
         checkpoint._FORMAT,

@@ -8,7 +8,7 @@ export interface Memory {
   values: Record<string, [string, string, number][]>;
 }
 
-type Answer = number | boolean | (number | string)[] | [number | boolean, number[]];
+type Answer = number | boolean | (number | string)[] | [number | boolean, number | number[]];
 
 /** One user's client: each query once, by what a manifest says. */
 export class Client {

@@ -45,6 +45,8 @@ function largest(query) {
   if (kind === "buckets") return repeated([1 + tables.noise.length], query.buckets * query.instances);
   if (kind === "vector") return repeated(query.blocks.flatMap((size) => [size - 1, query.levels]), query.instances);
   if (kind === "unary") return repeated([query.most + tables.noise.length], 2 * query.coordinates);
+  if (kind === "sum") return repeated([query.levels + tables.noise.length], query.instances);
+  if (kind === "shares") return repeated([query.modulus - 1], query.shares * query.instances);
   const most = tables.noise.length + (tables.flood ?? []).length;
   return repeated(tables.flood ? [most + 1, most] : [most + 1], query.instances);
 }
@@ -58,6 +60,8 @@ function draws(query) {
   if (kind === "buckets") return query.buckets * instances;
   if (kind === "vector") return 4 * query.blocks.length * instances;
   if (kind === "unary") return 3 * query.coordinates;
+  if (kind === "sum") return 2 * instances;
+  if (kind === "shares") return (2 + query.shares) * instances;
   return (1 + (tables.flood ? 2 : 0) + (tables.drop ? 1 : 0) + coin) * instances;
 }
 
@@ -104,6 +108,14 @@ const STEPS = {
       begin += size;
       return [chosen, replaced * other + (1 - replaced) * level];
     });
+  },
+  sum(query, tables, { whole, rest }, next) {
+    return [whole + below(next(), rest) + tables.noise.draw(next())];
+  },
+  shares({ modulus, shares: count }, tables, { whole, rest }, next) {
+    const own = whole + below(next(), rest) + tables.noise.draw(next()) - tables.noise.draw(next());
+    const shares = Array.from({ length: count - 1 }, () => uniform(next(), modulus));
+    return [...shares, (own - shares.reduce((sum, share) => sum + share, 0)) & (modulus - 1)]; // a power of two
   },
   unary({ factor, noise: most }, tables, answer, next) {
     const own = answer.flatMap((place) => {
@@ -183,6 +195,24 @@ function encoded(query, value) {
   });
 }
 
+/** Return how many whole steps a number is above the smallest, and the limbs of what is left of one. */
+function stepped({ smallest, largest, levels, real }, number) {
+  const [low, high] = [Number(smallest), Number(largest)];
+  const known = typeof number === "number" && number >= low && number <= high;
+  if (!known || !(real || Number.isInteger(number))) {
+    throw new Refused(`each answer must be ${real ? "a number" : "an integer"} in [${smallest}, ${largest}].`);
+  }
+  const above = number - low;
+  return real ? multiplied(ofFloat(above / (high - low)), levels) : { whole: above, rest: new Int32Array(8) };
+}
+
+/** Return of each bucket what a number is that is in one of them: nothing in all others. */
+function weighted(query, value) {
+  const [place, number] = Array.isArray(value) && value.length === 2 ? value : [null, 0];
+  const { whole, rest } = stepped(query, number);
+  return encoded(query, place).map((own) => ({ whole: own * whole, rest: rest.map((limb) => own * limb) }));
+}
+
 /** Return the words of each wave: what a step adds to its phase in each dimension, and its offset. */
 function wordsOf({ dimension, waves }) {
   const words = Int32Array.from(waves.match(/.{8}/g), (digits) => parseInt(digits, 16));
@@ -249,6 +279,7 @@ function checked(query, value) {
   if (query.kind === "bloom") return textOf(value);
   if (query.points) return signs(query, value);
   if (query.signs) return turned(query, value);
+  if (query.asks === "weights") return weighted(query, value);
   if (query.asks) return encoded(query, value);
   const answers = query.instances === 1 ? [value] : value;
   if (!Array.isArray(answers) || answers.length !== query.instances) {
@@ -266,6 +297,7 @@ function checked(query, value) {
       return found;
     });
   }
+  if (query.kind === "sum" || query.kind === "shares") return answers.map((answer) => stepped(query, answer));
   const most = query.kind === "counts" ? 2 : query.choices ?? query.buckets;
   const bits = answers.map((answer) => (typeof answer === "boolean" ? Number(answer) : answer));
   if (!bits.every((answer) => Number.isInteger(answer) && answer >= 0 && answer < most)) {

@@ -11,6 +11,7 @@ with zeros to whole bytes. What one message is depends on the query's kind:
 - `buckets`: the bucket;
 - `vector`: the coordinate, among all, and the value;
 - `unary`: the coordinate, and 0 for + or 1 for -;
+- `sum`: nothing, as only the number of messages matters; of `shares` the share;
 - `bloom`: the cohort, and the bits of the filter. All reports are in one file, that of instance 0.
 
 Everything in the head but the numbers of users and messages and the batch's name follows from the manifest, and what is
@@ -56,6 +57,10 @@ def message_fields(query: Mapping[str, Any]) -> list[int]:
         return [query["choices"] - 1]
     if kind == "counts":
         return [1] if "flood" in query["tables"] else []
+    if kind == "sum":
+        return []
+    if kind == "shares":
+        return [query["modulus"] - 1]
     if kind == "buckets":
         return [query["buckets"] - 1]
     if kind == "vector":
@@ -67,7 +72,7 @@ def message_fields(query: Mapping[str, Any]) -> list[int]:
 
 def message_rows(query: Mapping[str, Any], symbols: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return messages as `Collector.messages` has their symbols by their fields, shape (messages, fields)."""
-    if query["kind"] == "counts":
+    if query["kind"] in ("counts", "sum"):
         return (symbols > 0).astype(np.int64)[:, np.newaxis][:, : len(message_fields(query))]
     return symbols[:, 1:] if query["kind"] == "buckets" else symbols.reshape(len(symbols), -1)
 
@@ -82,9 +87,9 @@ def per_user(query: Mapping[str, Any]) -> tuple[int, int]:
     """Return the least and the largest number of messages of one user to one instance."""
     if query["kind"] == "unary":
         return 0, int(query["messages"])
-    if query["kind"] in ("counts", "buckets"):
+    if query["kind"] in ("counts", "buckets", "sum"):
         return 0, sum(largest(query)) // int(query["instances"])
-    each = len(query["blocks"]) if query["kind"] == "vector" else 1
+    each = len(query["blocks"]) if query["kind"] == "vector" else int(query.get("shares", 1))
     return each, each
 
 

@@ -8,6 +8,7 @@ same client for browsers, and `clients/vectors` what both make of the same entro
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import hashlib
 import json
@@ -18,21 +19,20 @@ import secrets
 import struct
 import threading
 import unicodedata
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-__all__ = ["Client", "Refused", "asked_range", "cell", "draws", "encoded", "head", "header", "largest",
-           "read_manifest", "signs", "turned"]  # fmt: skip
+__all__ = ["TURNED", "Client", "Refused", "cell", "draws", "encoded", "head", "header", "largest",
+           "read_manifest", "signs", "stepped", "turned", "weighted"]  # fmt: skip
 
 FORMAT, VERSION = "dpverify manifest", 1
-_WORD = 16
-"""Bytes of entropy in one draw."""
+_WORD = 16  # bytes of entropy in one draw
 _DECIMAL = re.compile(r"(?:0(?:\.[0-9]{1,40})?|1(?:\.0{1,40})?)", re.ASCII)
-_DIGITS = 40
-_DECIMALS: int = 10**_DIGITS
+_DIGITS, _DECIMALS = 40, 10**40
 _SCALE = float(1 << (8 * _WORD))
-_TURN, _REACH = 32, 30  # binary digits of a turn of a wave, and of a coordinate's steps
-_FINE, _TURNED = 26, 46  # of a vector's coordinate, and of what multiplies a rotated one
+# Binary digits of a wave's turn, a point's coordinate, a vector's coordinate, and what multiplies a rotated one.
+_TURN, _REACH, _FINE, TURNED = 32, 30, 26, 46
 
 
 class Refused(ValueError):
@@ -43,43 +43,38 @@ def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
     if hashlib.sha256(data).hexdigest() != hash:
         raise Refused("manifest must have the hash that the application knows.")
-    try:
+    with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
         content: dict[str, Any] = json.loads(data)
         if (content["format"], content["version"]) == (FORMAT, VERSION):
             return content
-    except (KeyError, TypeError, ValueError, RecursionError):
-        pass
     raise Refused(f"manifest must be of version {VERSION}.")
 
 
 def largest(query: Mapping[str, Any]) -> list[int]:
     """Return the largest value of each field of a query's uploads, in their order: what their lengths follow from."""
-    if query["kind"] == "bloom":
-        return [query["cohorts"] - 1] + [1] * query["bits"]
-    noise, flood = (len(query["tables"].get(name, ())) for name in ("noise", "flood"))
-    fields: dict[str, list[int]] = {
-        "report": [query.get("choices", 0) - 1],
-        "counts": [1 + noise + flood] + [noise + flood] * ("flood" in query["tables"]),
-        "buckets": [1 + noise] * query.get("buckets", 0),
-        "vector": [most for size in query.get("blocks", ()) for most in (size - 1, query["levels"])],
-        "unary": [query.get("most", 0) + noise] * 2 * query.get("coordinates", 0),
-    }
-    return fields[query["kind"]] * int(query["instances"])
+    return _shape(query)[0]
 
 
 def draws(query: Mapping[str, Any]) -> int:
     """Return how many draws an upload takes, of 16 bytes of entropy each; one of a vector in 10^15 takes more."""
-    tables = query["tables"]
-    each: dict[str, int] = {
-        "bloom": 1 + 2 * query.get("bits", 0),
-        "report": 1,
-        "counts": 1 + 2 * ("flood" in tables) + ("drop" in tables),
-        "buckets": query.get("buckets", 0),
-        "vector": 4 * len(query.get("blocks", ())),
-        "unary": 3 * query.get("coordinates", 0),
+    return _shape(query)[1]
+
+
+def _shape(query: Mapping[str, Any]) -> tuple[list[int], int]:
+    noise, flood = (len(query["tables"].get(name, ())) for name in ("noise", "flood"))
+    both, of, blocks = "flood" in query["tables"], defaultdict[str, int](int, query), query.get("blocks", ())
+    shapes: dict[str, tuple[list[int], int]] = {
+        "bloom": ([of["cohorts"] - 1] + [1] * of["bits"], 1 + 2 * of["bits"]),
+        "report": ([of["choices"] - 1], 1),
+        "counts": ([1 + noise + flood] + [noise + flood] * both, 1 + 2 * both + ("drop" in query["tables"])),
+        "buckets": ([1 + noise] * of["buckets"], of["buckets"]),
+        "vector": ([most for size in blocks for most in (size - 1, of["levels"])], 4 * len(blocks)),
+        "unary": ([of["most"] + noise] * 2 * of["coordinates"], 3 * of["coordinates"]),
+        "sum": ([of["levels"] + noise], 2),
+        "shares": ([of["modulus"] - 1] * of["shares"], 2 + of["shares"]),
     }
-    several = "points" in query and query["points"]["classes"] > 1
-    return (each[query["kind"]] + several) * (1 if query["kind"] == "bloom" else int(query["instances"]))
+    (fields, each), times = shapes[query["kind"]], 1 if query["kind"] == "bloom" else int(query["instances"])
+    return fields * times, (each + ("points" in query and query["points"]["classes"] > 1)) * times
 
 
 def header(hash: str, query: int, fields: Sequence[int]) -> tuple[bytes, int]:
@@ -102,8 +97,7 @@ class _Table:
     def __init__(self, thresholds: Sequence[str]) -> None:
         self._lanes = 1 + len(thresholds)
         self._spare = int.from_bytes((b"\x80" + bytes(_WORD)) * self._lanes, "big")
-        packed = b"".join(b"\0" + bytes.fromhex(threshold) for threshold in thresholds)
-        self._kept = self._spare - int.from_bytes(packed, "big")
+        self._kept = self._spare - int("0" + "".join(["00" + threshold for threshold in thresholds]), 16)
 
     def draw(self, word: bytes) -> int:
         """Return how many thresholds are at most the word: a lane keeps its spare bit where nothing is borrowed."""
@@ -113,8 +107,7 @@ class _Table:
 
 def _words(drawn: bytes, more: bool) -> Iterator[bytes]:
     while drawn or more:
-        for at in range(0, len(drawn), _WORD):
-            yield drawn[at : at + _WORD]
+        yield from (drawn[at : at + _WORD] for at in range(0, len(drawn), _WORD))
         drawn = secrets.token_bytes(_WORD) if more else b""
     raise Refused("entropy must be such that its noise is within the limit.")
 
@@ -138,29 +131,28 @@ class Client:
 
     def __init__(self, manifest: bytes, hash: str, memory: Mapping[str, Any] | None = None) -> None:
         content = read_manifest(manifest, hash)
-        self._lock = threading.Lock()
         self._queries = {query["name"]: query for query in content["queries"]}
         self._forms = {
             query["name"]: (*header(hash, number, largest(query)), [1 << most.bit_length() for most in largest(query)])
             for number, query in enumerate(content["queries"])
         }
         self._tables = {name: {key: _Table(a) for key, a in q["tables"].items()} for name, q in self._queries.items()}
-        self._sent, self._cohorts, self._values = self._remembered(memory or {})
+        self._remember(memory or {})
 
     def another(self, memory: Mapping[str, Any] | None = None) -> Client:
         """Return the client of another user, with the same manifest; Refused for a memory that is none."""
         client = copy.copy(self)
-        client._lock = threading.Lock()
-        client._sent, client._cohorts, client._values = self._remembered(memory or {})
+        client._remember(memory or {})
         return client
 
-    def _remembered(self, memory: Mapping[str, Any]) -> tuple[dict[str, int], dict[str, int], dict[str, list[Any]]]:
+    def _remember(self, memory: Mapping[str, Any]) -> None:
+        self._lock = threading.Lock()
         try:
             sent, cohorts, values = ({**memory.get(key, {})} for key in ("sent", "cohorts", "values"))
             for name in (*sent, *cohorts, *values):
                 self._queries[name]
-            kept = {name: [[str(v), str(bits), int(n)] for v, bits, n in rows] for name, rows in values.items()}
-            return {name: int(n) for name, n in sent.items()}, {name: int(c) for name, c in cohorts.items()}, kept
+            self._sent, self._cohorts = ({name: int(n) for name, n in each.items()} for each in (sent, cohorts))
+            self._values: Any = {a: [[str(v), str(b), int(n)] for v, b, n in rows] for a, rows in values.items()}
         except (AttributeError, KeyError, TypeError, ValueError):
             raise Refused("memory must be what a client of this manifest had as its memory.") from None
 
@@ -180,11 +172,8 @@ class Client:
         name : str
             Of the query.
         value : object
-            A list with one answer for each instance, or for a single instance the answer itself. An answer is a bit,
-            a place in [0, choices) or [0, buckets), or a list of coordinates in [0, 1], each a float or a decimal of up
-            to 40 digits as text. Where a query asks for levels it is one from 1 on, and for buckets one from 0 on; for
-            strings, and RAPPOR, a string; for a density a list of coordinates, or [a class from 0 on, such a list]; for
-            a vector a list of coordinates, of norm at most 1.
+            A list with one answer for each instance, or for a single instance the answer itself: a bit, a number, a
+            place from 0 on, a level from 1 on, a string, a list of numbers, or [a class or a bucket, what is there].
         entropy : bytes, optional
             The operating system's; another one, of the right length, is for tests only.
         """
@@ -203,12 +192,10 @@ class Client:
                 if self._sent.get(name, 0):
                     raise Refused("name must be that of a query that was not answered yet.")
                 self._sent[name] = 1
-                if "points" in query:
-                    answer = _among(query, answer, words)
+                answer = _among(query, answer, words) if "points" in query else answer
                 step, tables = _STEPS[query["kind"]], self._tables[name]
                 found = [field for one in answer for field in step(query, tables, one, words)]
-        begin, length, guards = self._forms[name]
-        # A one in front of every field, and of all: numbers of the same length take the same time to be written.
+        begin, length, guards = self._forms[name]  # a one before each field: as long, and so as fast to be written
         digits = "".join([format(field + guard, "b")[1:] for field, guard in zip(found, guards, strict=True)])
         return begin + int("1" + digits.ljust(8 * length, "0"), 2).to_bytes(length + 1, "big")[1:]
 
@@ -227,12 +214,8 @@ class Client:
         if row[2] >= query["reports"]:
             raise Refused(f"value must not be reported more often than {query['reports']} times.")
         row[2] += 1
-        found = [cohort]
-        for kept in map(int, row[1]):
-            word = next(words)
-            one, zero = tables["one"].draw(word), tables["zero"].draw(word)
-            found.append(kept & one | (1 - kept) & zero)
-        return found
+        one, zero, pairs = tables["one"], tables["zero"], ((int(kept), next(words)) for kept in row[1])
+        return [cohort, *(kept & one.draw(word) | (1 - kept) & zero.draw(word) for kept, word in pairs)]
 
 
 def _checked(query: Mapping[str, Any], value: Any) -> Any:
@@ -241,12 +224,12 @@ def _checked(query: Mapping[str, Any], value: Any) -> Any:
     if kind == "bloom":
         return _text(value)
     if "asks" in query:
-        return {"vector": turned, "density": signs}.get(query["asks"], encoded)(query, value)
+        return {"vector": turned, "density": signs, "weights": weighted}.get(query["asks"], encoded)(query, value)
     answers = [value] if query["instances"] == 1 else value
     if not isinstance(answers, (list, tuple)) or len(answers) != query["instances"]:
         raise Refused(f"value must be a list of {query['instances']} answers.")
-    if kind == "vector":
-        return [_coordinates(answer, query) for answer in answers]
+    if kind in ("vector", "sum", "shares"):
+        return [_coordinates(query, answer) if kind == "vector" else stepped(query, answer) for answer in answers]
     most = {"report": query.get("choices", 0), "counts": 2, "buckets": query.get("buckets", 0)}[kind]
     if not all(isinstance(answer, int) and -1 < answer < most for answer in answers):
         raise Refused(f"each answer must be an integer in [0, {most - 1}].")
@@ -267,14 +250,9 @@ def cell(query: Mapping[str, Any], value: Any) -> int:
     return int.from_bytes(digest[:8], "little") % int(query["instances"])
 
 
-def asked_range(query: Mapping[str, Any]) -> tuple[int, int]:
-    """Return the lowest and the largest answer to a query that asks for levels or buckets, or the cells of strings."""
-    return (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
-
-
 def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
-    least, most = asked_range(query)
+    least, most = (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
     answer = cell(query, answer) if query["asks"] == "strings" else answer
     if not isinstance(answer, int) or not least <= answer <= most:
         raise Refused(f"value must be an integer in [{least}, {most}].")
@@ -293,8 +271,9 @@ def signs(query: Mapping[str, Any], value: Any) -> tuple[int, list[int]]:
     label, point = pair if isinstance(pair, (list, tuple)) and len(pair) == 2 else (-1, ())
     if not isinstance(label, int) or not 0 <= label < classes or not _numbers(point, of["dimension"], limit):
         held = "" if classes == 1 else f"a class below {classes} and "
-        below = f"{of['dimension']} numbers below 2^{_REACH - of['shift']} in size"
-        raise Refused(f"value must be {held}a point of {below}.")
+        raise Refused(
+            f"value must be {held}a point of {of['dimension']} numbers below 2^{_REACH - of['shift']} in size."
+        )
     # By a power of two: nothing is rounded but downwards. A turn more, so that all numbers of steps are as long.
     steps = [math.floor(float(x) * 2.0 ** of["shift"]) % (1 << _TURN) + (1 << _TURN) for x in point] + [1]
     waves = struct.iter_unpack(f">{len(steps)}i", bytes.fromhex(of["waves"]))
@@ -305,9 +284,8 @@ def signs(query: Mapping[str, Any], value: Any) -> tuple[int, list[int]]:
 def _among(query: Mapping[str, Any], answer: tuple[int, list[int]], words: Iterator[bytes]) -> Iterator[int]:
     """Yield the bits of all classes: a user's own, and coins of the others."""
     classes, (label, own) = query["points"]["classes"], answer
-    for other in [int(held != label) for held in range(classes)]:
-        for bit in own:
-            yield other & (next(words)[0] >> 7) | (1 - other) & bit if classes > 1 else bit
+    coins = [int(held != label) for held in range(classes)]
+    return (bit if classes == 1 else coin & next(words)[0] >> 7 | (1 - coin) & bit for coin in coins for bit in own)
 
 
 def turned(query: Mapping[str, Any], value: Any) -> list[list[int]]:
@@ -319,27 +297,42 @@ def turned(query: Mapping[str, Any], value: Any) -> list[list[int]]:
     found = [x * (1 - 2 * int(sign)) for x, sign in zip(steps, query["signs"], strict=True)]
     found += [0] * (query["coordinates"] - size)
     for _ in range(query["coordinates"].bit_length() - 1):
-        even, odd = found[::2], found[1::2]
-        found = [*map(operator.add, even, odd), *map(operator.sub, even, odd)]
+        found = [*map(operator.add, found[::2], found[1::2]), *map(operator.sub, found[::2], found[1::2])]
     return [[min(max(x, -query["limit"]), query["limit"]) for x in found]]
 
 
-def _coordinates(answer: Any, query: Mapping[str, Any]) -> list[int]:
+def stepped(query: Mapping[str, Any], number: Any) -> tuple[int, int]:
+    """Return how many whole steps a number is above the smallest, and what is left of one, times 2^128."""
+    kind, ends, whole = float if query["real"] else int, (query["smallest"], query["largest"]), 1 << (8 * _WORD)
+    low, high = map(kind, ends)
+    if not _numbers([number], 1, math.inf) or not low <= number <= high or (kind is int and number != int(number)):
+        raise Refused(f"each answer must be {'a number' if query['real'] else 'an integer'} in [{', '.join(ends)}].")
+    above = kind(number) - low
+    return divmod(_fixed(above / (high - low)) * query["levels"] if query["real"] else int(above) * whole, whole)
+
+
+def weighted(query: Mapping[str, Any], value: Any) -> list[tuple[int, int]]:
+    """Return of each bucket what a number is that is in one of them: nothing in all others."""
+    place, number = value if isinstance(value, (list, tuple)) and len(value) == 2 else (None, 0)
+    step, rest = stepped(query, number)
+    return [(own * step, own * rest) for own in encoded(query, place)]
+
+
+def _coordinates(query: Mapping[str, Any], answer: Any) -> list[int]:
     """Return coordinates times 2^128, rounded down: exactly what they are, for floats of at least 2^-75."""
     size = sum(query["blocks"])
-    found = [_fixed(each) for each in answer] if isinstance(answer, (list, tuple)) and len(answer) == size else [None]
-    if None not in found:
-        return [each for each in found if each is not None]
+    found = [_fixed(each) for each in answer] if isinstance(answer, (list, tuple)) and len(answer) == size else [-1]
+    if min(found) >= 0:
+        return found
     raise Refused(f"each answer must be a list of {size} numbers in [0, 1], as floats or as decimals of 40 digits.")
 
 
-def _fixed(number: Any) -> int | None:
+def _fixed(number: Any) -> int:
     if isinstance(number, str) and _DECIMAL.fullmatch(number):
         whole, _, digits = number.partition(".")
         return (int(whole + digits.ljust(_DIGITS, "0")) << (8 * _WORD)) // _DECIMALS
-    if isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= 1:
-        return int(float(number) * _SCALE)  # by a power of two: nothing is rounded but downwards, to an integer
-    return None
+    known = isinstance(number, (int, float)) and not isinstance(number, bool) and 0 <= number <= 1
+    return int(float(number) * _SCALE) if known else -1  # by a power of two: rounded only to an integer, downwards
 
 
 def _report(query: Any, tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
@@ -348,14 +341,11 @@ def _report(query: Any, tables: Mapping[str, _Table], answer: int, words: Iterat
 
 
 def _counts(query: Mapping[str, Any], tables: Mapping[str, _Table], answer: int, words: Iterator[bytes]) -> list[int]:
-    own = answer ^ 1 ^ int(query["counted"])
-    if "drop" in tables:
-        own &= 1 ^ tables["drop"].draw(next(words))
+    own = (answer ^ 1 ^ int(query["counted"])) & (1 ^ (tables["drop"].draw(next(words)) if "drop" in tables else 0))
     up = own + tables["noise"].draw(next(words))
     if "flood" not in tables:
         return [up]
-    down = tables["noise"].draw(next(words))
-    flood = tables["flood"].draw(next(words))
+    down, flood = (tables[name].draw(next(words)) for name in ("noise", "flood"))
     return [up + flood, down + flood]
 
 
@@ -378,12 +368,21 @@ def _vector(query: Any, tables: Mapping[str, _Table], answer: list[int], words: 
 def _unary(query: Any, tables: Mapping[str, _Table], answer: list[int], words: Iterator[bytes]) -> list[int]:
     found, factor = list[int](), int(query["factor"])
     for place in answer:
-        level, rest = divmod((place + (1 << _TURNED)) * factor, 1 << _TURNED)
-        level += (int.from_bytes(next(words), "big") >> (8 * _WORD - _TURNED) < rest) - factor
+        level, rest = divmod((place + (1 << TURNED)) * factor, 1 << TURNED)
+        level += (int.from_bytes(next(words), "big") >> (8 * _WORD - TURNED) < rest) - factor
         found += [max(level, 0), max(-level, 0)]
     while sum(noise := [tables["noise"].draw(next(words)) for _ in found]) > query["noise"]:
         pass
     return [own + other for own, other in zip(found, noise, strict=True)]
+
+
+def _sum(query: Any, tables: Mapping[str, _Table], answer: tuple[int, int], words: Iterator[bytes]) -> list[int]:
+    own = answer[0] + (int.from_bytes(next(words), "big") < answer[1]) + tables["noise"].draw(next(words))
+    if query["kind"] == "sum":
+        return [own]
+    own, modulus = own - tables["noise"].draw(next(words)), query["modulus"]  # a power of two
+    shares = [_uniform(next(words), modulus) for _ in range(query["shares"] - 1)]
+    return [*shares, (own - sum(shares)) & (modulus - 1)]
 
 
 def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
@@ -397,4 +396,5 @@ def _pattern(query: Mapping[str, Any], text: str, cohort: int) -> list[int]:
     return [filled >> bit & 1 for bit in range(query["bits"])]
 
 
-_STEPS: dict[str, Any] = {"report": _report, "counts": _counts, "buckets": _buckets, "vector": _vector, "unary": _unary}
+_STEPS: dict[str, Any] = {"report": _report, "counts": _counts, "buckets": _buckets, "vector": _vector, "unary": _unary,
+                          "sum": _sum, "shares": _sum}  # fmt: skip

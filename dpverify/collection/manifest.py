@@ -42,10 +42,10 @@ FORMAT = "dpverify manifest"
 VERSION = 1
 SHARE = Fraction(1, 1000)
 """Of delta, what clients may cost where they cost anything."""
-_MOST = 600
-"""The largest epsilon whose exponential is computed."""
-_DIGITS = 9
+_DIGITS, _MOST = 9, 600
+"""Of an epsilon; and the largest one whose exponential is computed."""
 _DECIMAL = re.compile(r"[0-9]+([.][0-9]+)?([eE][-+]?[0-9]{1,4})?", re.ASCII).fullmatch
+_SIGNED = re.compile(r"-?[0-9]+([.][0-9]+)?([eE][-+]?[0-9]{1,4})?", re.ASCII).fullmatch
 _THRESHOLD = re.compile(r"[0-9a-f]{32}").fullmatch
 
 
@@ -307,7 +307,7 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
 
 
 def _dap_task(query: dict[str, Any]) -> dict[str, Any]:
-    if query["kind"] not in ("counts", "buckets", "unary") and not query["protocol"] == "rr":
+    if query["kind"] not in ("counts", "buckets", "unary", "sum") and not query["protocol"] == "rr":
         raise ValueError(f"protocol={query['protocol']!r} must be one whose view is the sums of what users upload.")
     fields = largest(query)
     bits = max(fields).bit_length()
@@ -342,13 +342,13 @@ def protocol_in(query: dict[str, Any]) -> Any:
         raise ValueError(f"parameters must be an object with {', '.join(types)}")
     values = {name: protocol_in(value) if isinstance(value, dict) else value for name, value in given.items()}
     for name in [name for name, type in types.items() if type in ("float", float)]:
-        values[name] = float(values[name] if isinstance(values[name], int) else _decimal(name, values[name]))
+        values[name] = float(values[name] if isinstance(values[name], int) else _decimal(name, values[name], _SIGNED))
     return kind(**values)
 
 
-def _decimal(name: str, value: Any) -> str:
+def _decimal(name: str, value: Any, form: Callable[[str], Any] = _DECIMAL) -> str:
     """Return a value that must be a decimal in a string: another JSON reader rounds numbers, or has none for NaN."""
-    if not isinstance(value, str) or not _DECIMAL(value):
+    if not isinstance(value, str) or not form(value):
         raise ValueError(f"{name} must be a finite decimal in a string")
     return value
 

@@ -22,10 +22,12 @@ from dpverify.planning.schedules.day import Day
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.sums.base import SumProtocol
+from protocols.sums.unary import PoissonSum
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_choice, check_integer
+from protocols.validation import check_choice, check_flag, check_integer
 
-__all__ = ["BITSUMS", "ONE_OF", "Asked", "Query"]
+__all__ = ["BITSUMS", "ONE_OF", "TWO_OF", "Asked", "Query"]
 
 
 def _response(users: int, error: float) -> RandomizedResponse:
@@ -43,7 +45,12 @@ BITSUMS: dict[str, Callable[[int, float], Any]] = {
 _LEAST = {"bits": 1, "levels": 2, "buckets": 2, "strings": 2, "density": 1, "vector": 1}
 """What a query may ask, and how much of it at least."""
 ONE_OF = ("buckets", "strings")
-"""Of these an answer is in one sum, and a change moves two."""
+"""Of these an answer is in one sum."""
+TWO_OF = (*ONE_OF, "weights")
+"""Of these a change moves two sums."""
+_FINE, _ROUNDED = 64, 0.01
+"""Up to so many steps integers are sent as they are; and how much of a number's squared error rounding may be else."""
+_ASKS = (*_LEAST, "weights")
 
 
 @dataclass(frozen=True)
@@ -60,11 +67,13 @@ class Asked:
         At least 1.
     honest : number, optional
         As for `dpverify.account`; kept as their number.
-    asks : {"bits", "levels", "buckets", "strings", "density", "vector"}
-        Whether an answer is an input for each instance; one of `instances + 1` levels, of each of which but the lowest
-        it is counted whether it is reached; one of `instances` buckets, of each of which it is counted whether it is
-        the answer; a string, which is hashed into one of `instances` cells; a point; or a vector of norm at most 1. All
-        but bits and vectors are for protocols of bits, densities for rr and poisson, and a vector for `UnaryVectorSum`.
+    asks : {"bits", "levels", "buckets", "strings", "density", "vector", "weights"}
+        Whether an answer is an input for each instance, a bit or for a sum of numbers a number; one of `instances + 1`
+        levels, of each of which but the lowest it is counted whether it is reached; one of `instances` buckets, of each
+        of which it is counted whether it is the answer; a string, which is hashed into one of `instances` cells; a
+        point; a vector of norm at most 1; or one of `instances` buckets and a number from 0 on, which is counted in it.
+        All but bits, vectors and weights are for protocols of bits, densities for rr and poisson, a vector for
+        `UnaryVectorSum`, and weights for sums of numbers.
     points : Signs, optional
         How a point becomes `instances` bits.
     signs : str, optional
@@ -86,16 +95,19 @@ class Asked:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        check_choice("asks", self.asks, _LEAST)
+        check_choice("asks", self.asks, _ASKS)
         given = {self.asks == "vector", isinstance(self.protocol, UnaryVectorSum), self.signs is not None}
         if len(given) > 1:
             raise ValueError(f"protocol={self.protocol!r} must be a UnaryVectorSum, with signs, for a vector alone.")
         if self.signs is not None:
             check_integer("instances", self.instances, low=1, high=1)
             Turned(self.signs, self.protocol)
+        elif self.asks == "weights":
+            if not isinstance(self.protocol, SumProtocol) or self.protocol.smallest != 0:
+                raise TypeError(f"protocol={self.protocol!r} must be a sum of numbers from 0 on for weights.")
         elif self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
-        check_integer("instances", self.instances, low=2 if self.asks in ONE_OF else 1)
+        check_integer("instances", self.instances, low=2 if self.asks in TWO_OF else 1)
         if (self.asks == "density") is (self.points is None):
             raise ValueError(f"points={self.points!r} must be given for a density, and for nothing else.")
         if self.points is not None:
@@ -134,7 +146,21 @@ def _check_name(name: Any) -> None:
 
 
 def _changed(asks: str, sums: int) -> int:
-    return 2 if asks in ONE_OF else sums
+    return 2 if asks in TWO_OF else sums
+
+
+def _summed(query: Query, users: int, error: float) -> PoissonSum:
+    """Return the sum of numbers with this root mean squared error: so many steps that rounding hardly errs."""
+    assert query.number is not None
+    (low, high), steps = map(float, query.number), None
+    if query.real or high - low > _FINE:
+        steps = max(math.ceil((high - low) * math.sqrt(users / (4.0 * _ROUNDED)) / error), 1)
+        steps = None if not query.real and steps >= high - low else steps
+    step = 1.0 if steps is None else (high - low) / steps
+    # Less than rounding leaves of the squared error, so that more error is always more noise.
+    return PoissonSum(
+        users, high, (1.0 - _ROUNDED * (steps is not None)) * (error / step) ** 2, smallest=low, steps=steps
+    )
 
 
 @dataclass(frozen=True)
@@ -162,6 +188,13 @@ class Query:
     vector : int, optional
         A vector of so many coordinates, at most 65,536, and of norm at most 1: the sum of all users', and so their
         mean. Its error is that of the mean, as a norm: of noise and of rounding, which a client does at random.
+    number : (smallest, largest), optional
+        An integer from one to the other, such as (1, 5) for a rating: the sum of all users'. Its error is relative to
+        the range. A range wider than 64 may have fewer steps, to which a client rounds at random.
+    real : bool
+        Any number from one to the other.
+    categories : int, optional
+        Each user has a number in one of so many categories, such as her purchase in a country: the sum of each.
     dimension : int, optional
         Of the points.
     bandwidth : number, optional
@@ -173,13 +206,14 @@ class Query:
     weight : number
         A query of twice the weight shall have half of the relative error.
     bitsum : {"rr", "poisson"}, optional
-        The protocol of each sum; when omitted that of which a user uploads fewer bits. Of a vector "poisson".
+        The protocol of each sum; when omitted that of which a user uploads fewer bits. Of a vector or a number
+        "poisson".
 
     Raises
     ------
     TypeError, ValueError
-        If not exactly one of bits, levels, buckets, strings, density and vector is given, or an argument is out of its
-        range.
+        If not exactly one of bits, levels, buckets, strings, density, vector and number is given, or an argument is out
+        of its range.
 
     Examples
     --------
@@ -195,6 +229,9 @@ class Query:
     strings: int | None = None
     density: int | None = None
     vector: int | None = None
+    number: tuple[Any, Any] | None = None
+    real: bool = False
+    categories: int | None = None
     dimension: int | None = None
     bandwidth: Number | None = None
     classes: int = 1
@@ -204,10 +241,15 @@ class Query:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
-        asked = [kind for kind in _LEAST if getattr(self, kind) is not None]
+        asked = [kind for kind in (*_LEAST, "number") if getattr(self, kind) is not None]
         if len(asked) != 1:
-            raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join(_LEAST)}.")
-        check_integer(asked[0], getattr(self, asked[0]), low=_LEAST[asked[0]])
+            raise ValueError(f"the query {self.name!r} must have exactly one of {', '.join((*_LEAST, 'number'))}.")
+        if asked == ["number"]:
+            self._check_number()
+        else:
+            check_integer(asked[0], getattr(self, asked[0]), low=_LEAST[asked[0]])
+            if self.real or self.categories is not None:
+                raise ValueError(f"the query {self.name!r} must have real and categories with number only.")
         given = {self.dimension is None, self.bandwidth is None, self.density is None}
         if len(given) > 1 or (self.density is None and self.classes != 1):
             raise ValueError(f"the query {self.name!r} must have dimension and bandwidth with density, and only then.")
@@ -221,19 +263,32 @@ class Query:
         if not exact_number("weight", self.weight) > 0:
             raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
         if self.bitsum is not None:
-            known = BITSUMS if self.vector is None else ("poisson",)
+            known = BITSUMS if self.vector is None and self.number is None else ("poisson",)
             object.__setattr__(self, "bitsum", check_choice("bitsum", self.bitsum, known))
+
+    def _check_number(self) -> None:
+        if not isinstance(self.number, (list, tuple)) or len(self.number) != 2:
+            raise ValueError(f"number={self.number!r} must be (smallest, largest).")
+        check_flag("real", self.real)
+        ends = tuple(float(exact_number("number", end)) for end in self.number)
+        made = PoissonSum(1, ends[1], 0.0, smallest=ends[0], steps=1 if self.real else None)
+        object.__setattr__(self, "number", (made.smallest, made.largest))
+        if self.categories is not None:
+            check_integer("categories", self.categories, low=2)
+            if made.smallest != 0:
+                raise ValueError(f"number={self.number!r} must begin at 0 where there are categories.")
 
     @property
     def kind(self) -> str:
-        """Which of `bits`, `levels`, `buckets`, `strings`, `density` and `vector` it is."""
-        return next(kind for kind in _LEAST if getattr(self, kind) is not None)
+        """Which of `bits`, `levels`, `buckets`, `strings`, `density`, `vector` and `number` it is, or `weights`."""
+        kind = next(kind for kind in (*_LEAST, "number") if getattr(self, kind) is not None)
+        return kind if self.categories is None else "weights"
 
     @property
     def sums(self) -> int:
         """How many sums it is; a vector is one."""
-        if self.vector is not None:
-            return 1
+        if self.vector is not None or self.number is not None:
+            return self.categories or 1
         size: int = getattr(self, self.kind)
         return size - 1 if self.kind == "levels" else size * self.classes
 
@@ -242,11 +297,18 @@ class Query:
         """How many full changes of its sums one user's answer costs at most in a day; see `Asked.changed`."""
         return _changed(self.kind, self.sums) if self.density is None else self.density
 
+    @property
+    def _range(self) -> float:
+        assert self.number is not None
+        return float(self.number[1]) - float(self.number[0])
+
     def asked(self, protocol: Any, honest: int | None) -> Asked:
         """Return it as clients answer it, with the protocol of each of its sums."""
         points, public = None, np.random.default_rng([self.seed, *self.name.encode()])
         if self.vector is not None:
             return Asked(self.name, protocol, 1, honest, self.kind, None, signs_of(self.vector, public))
+        if self.number is not None:
+            return Asked(self.name, protocol, self.sums, honest, "bits" if self.categories is None else "weights")
         if self.density is not None and self.dimension is not None and self.bandwidth is not None:
             points = Signs.sample(self.density, self.dimension, self.bandwidth, self.classes, public)
         return Asked(self.name, protocol, self.sums, honest, self.kind, points)
@@ -258,16 +320,20 @@ class Query:
         """
         if self.density is not None:  # each sum counts twice, times g over users and waves
             return 2.0 * math.sqrt(SECOND_MOMENT / self.density) / users
+        if self.number is not None:
+            return 1.0 / (users * self._range)
         # The errors of a mean's sums are independent, and their sum is to be compared with users * sums.
         return 1.0 / (users * math.sqrt(self.sums)) if self.kind == "levels" else 1.0 / users
 
     def chosen(self, users: int, error: float) -> str:
         """Return the name of the bitsum, where a sum may have this root mean squared error in users."""
-        known = self.bitsum or ("poisson" if self.vector is not None else None)
+        known = self.bitsum or (None if self.vector is None and self.number is None else "poisson")
         return known or min(BITSUMS, key=lambda name: self.upload(BITSUMS[name](users, error)))
 
     def protocol(self, bitsum: str, users: int, error: float) -> Any:
         """Return the protocol of each of its sums, by that bitsum, with this root mean squared error in users."""
+        if self.number is not None:
+            return _summed(self, users, error)
         return BITSUMS[bitsum](users, error) if self.vector is None else planned(users, self.vector, error)
 
     def rmse(self, protocol: Any) -> float:
@@ -278,6 +344,8 @@ class Query:
     @property
     def spent(self) -> float:
         """About how many full changes of a sum with its error a change of the answer is like: of what it spends."""
+        if self.number is not None:
+            return self.changed * self._range**2
         # A vector moves by 2, and the error in each of its directions is its share.
         return float(self.changed) if self.vector is None else 4.0 * self.vector / (1.0 - ROUNDED_SHARE)
 
@@ -287,6 +355,9 @@ class Query:
         if self.vector is not None:
             size, noise = protocol.dimension, protocol.noise.noise_mean / protocol.users
             return float(size * (protocol.scale / math.sqrt(size) + 2.0 * noise) * size.bit_length())
+        if self.number is not None:
+            noise = self.sums * protocol.noise_mean / protocol.users
+            return float(protocol.levels + noise) * max(1, (self.sums - 1).bit_length())
         if claims.messages_range(protocol) == (1, 1):
             return float(self.sums)
         ones = 1.0 / self.sums if self.kind in ONE_OF else 1.0

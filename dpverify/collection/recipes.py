@@ -1,7 +1,8 @@
 """What a client does for one instance of a protocol: a kind of steps that clients know, its settings and its tables.
 
-Six kinds are enough: a `report` among choices, `counts` of messages, counts in `buckets`, a `vector` of which some
-coordinates are reported, `unary` counts of a rotated one's integers, and the filter of a string, `bloom`.
+Eight kinds are enough: a `report` among choices, `counts` of messages, counts in `buckets`, a `vector` of which some
+coordinates are reported, `unary` counts of a rotated one's integers, the filter of a string, `bloom`, and of a number a
+`sum` of messages, or `shares`.
 docs/collection.md lists their steps.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -30,8 +32,9 @@ from protocols.histogram import BucketSums, Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.response import Rappor
 from protocols.selection import Selection
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol, UnarySum
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_integer
+from protocols.validation import check_integer, check_real
 from protocols.vector_sum import VectorSum
 
 __all__ = ["Recipe", "cut_draws", "randomizers", "recipe_of", "unary_recipe"]
@@ -69,7 +72,9 @@ def cut_draws(protocol: Any) -> int:
         return 3
     if isinstance(protocol, UnaryVectorSum):
         return 2 * protocol.dimension + 1  # of all counts, and of all of them together
-    return int(isinstance(protocol, SingleNoise))
+    if isinstance(protocol, SplitAndMix):
+        return 2
+    return int(isinstance(protocol, (SingleNoise, UnarySum)))
 
 
 def randomizers(protocol: Any, honest: int | None, adversary: ThreatModel) -> int:
@@ -113,10 +118,10 @@ def _labels(protocol: LabelRandomizedResponse, tail: Fraction) -> Recipe:
     return Recipe("report", {"choices": protocol.classes}, {"shift": others(protocol.classes, other)})
 
 
-def _noise(protocol: SingleNoise, tail: Fraction) -> Table:
-    if isinstance(protocol, NegativeBinomial):
+def _noise(protocol: SingleNoise | SumProtocol, tail: Fraction) -> Table:
+    if isinstance(protocol, (NegativeBinomial, NegativeBinomialSum, SplitAndMix)):
         return negative_binomial(Fraction(protocol.shape) / protocol.users, Fraction(protocol.p), tail)
-    assert isinstance(protocol, Poisson)
+    assert isinstance(protocol, (Poisson, PoissonSum))
     return poisson(Fraction(protocol.mean) / protocol.users, tail)
 
 
@@ -141,6 +146,23 @@ def _dropped(protocol: Pure, tail: Fraction) -> Recipe:
 def _buckets(protocol: BucketSums, tail: Fraction) -> Recipe:
     noise = _noise(protocol.bitsum, tail)
     return Recipe("buckets", {"buckets": protocol.buckets}, {"noise": noise}, 2 * noise.charge)
+
+
+def _numbers(protocol: UnarySum | SplitAndMix, tail: Fraction) -> Recipe:
+    """Return the recipe of a number: rounding is exact for what a client takes it for, another one in the range."""
+    ends = {name: getattr(protocol, name) for name in ("smallest", "largest")}
+    for name, end in ends.items():
+        check_real(name, end, low=-(2.0**53), high=2.0**53)
+    check_integer("steps", protocol.levels, high=2**31 - 2**17)  # with noise, what clients write in 31 bits
+    shown = {name: str(end) if isinstance(end, int) else format(Decimal(repr(end)), "f") for name, end in ends.items()}
+    settings = {**shown, "levels": protocol.levels, "real": protocol.steps is not None}
+    noise, draws = _noise(protocol, tail), cut_draws(protocol)
+    if isinstance(protocol, UnarySum):
+        return Recipe("sum", settings, {"noise": noise}, draws * noise.charge)
+    if protocol.modulus.bit_count() != 1 or protocol.modulus > 2**31:
+        raise ValueError(f"modulus={protocol.modulus} must be a power of two up to 2^31 for a client.")
+    shares = {"modulus": protocol.modulus, "shares": protocol.shares}
+    return Recipe("shares", {**settings, **shares}, {"noise": noise}, draws * noise.charge)
 
 
 def _vector(protocol: VectorSum, tail: Fraction) -> Recipe:
@@ -205,4 +227,7 @@ _RECIPES: dict[type, Callable[[Any, Fraction], Recipe]] = {
     VectorSum: _vector,
     LabelRandomizedResponse: _labels,
     Rappor: _bloom,
+    PoissonSum: _numbers,
+    NegativeBinomialSum: _numbers,
+    SplitAndMix: _numbers,
 }

@@ -23,9 +23,10 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batch, Batches, instances
-from dpverify.collection.client import asked_range, read_manifest
+from dpverify.collection.client import read_manifest
 from dpverify.collection.densities.rehearsed import HeldPoints, tossed
 from dpverify.collection.manifest import Manifest, asked_in
+from dpverify.collection.numbers.rehearsed import HeldNumbers, sent_messages
 from dpverify.collection.recipes import randomizers
 from dpverify.collection.rotations.rehearsed import HeldVectors, sent_counts
 from dpverify.collection.tables import probabilities
@@ -34,11 +35,13 @@ from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
+from protocols.sums import UnarySum
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Rehearsal", "Rehearsed", "arranged", "rehearse"]
 
+_Held = HeldPoints | HeldVectors | HeldNumbers
 _WORDS = 2**15
 """Words of 64 bits that are drawn at a time: few enough to stay near the processor."""
 _LARGEST = 10**8
@@ -126,7 +129,7 @@ def rehearse(
     Parameters
     ----------
     plan : Manifest
-        Whose queries are of bits, levels, buckets, strings, densities or vectors.
+        Whose queries are of bits, levels, buckets, strings, densities, vectors or sums of messages.
     folder : Path
         Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
         whose files stay. Days may be more, or fewer, and the confidence and the workers others.
@@ -140,8 +143,9 @@ def rehearse(
     held : mapping of str to array_like, optional
         By query, the share of users with each answer: of bits, the share of ones of each; of a density points that as
         many users each hold, behind their class where there are several, at which the density is then estimated; of a
-        vector rows likewise. When omitted i/(k + 1) of the users have the i-th of k bits, levels are held alike,
-        buckets and cells of strings by Zipf's law, points are normal, and vectors are anywhere on the sphere.
+        vector, and of numbers, rows likewise, with weights behind their bucket. When omitted i/(k + 1) of the users
+        have the i-th of k bits, levels are held alike, buckets and cells of strings by Zipf's law, points are normal,
+        vectors anywhere on the sphere, and numbers evenly spread.
     confidence : float
         Of the intervals.
     seed : int
@@ -165,8 +169,8 @@ def rehearse(
     queries = read_manifest(plan.data, plan.hash)["queries"]
     asked = [asked_in(query) for query in queries]
     for each in asked:
-        if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum)):
-            raise TypeError(f"plan must have queries of bits, buckets, points or vectors, not {each.name!r}.")
+        if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum, UnarySum)):
+            raise TypeError(f"plan must have queries of bits, buckets, points, vectors or messages, not {each.name!r}.")
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
     days, workers = check_integer("days", days, low=1), check_integer("workers", workers, low=1)
     for name, share in (("offline", offline), ("cheats", cheats)):
@@ -179,26 +183,27 @@ def rehearse(
             "a design with a smaller `honest` lets more of them be missing."
         )
     reader = Reader(plan.data, plan.hash)
-    truths, points, follow = [], dict[str, HeldPoints | HeldVectors](), users - silent - cheating
+    truths, points, follow = [], dict[str, _Held](), users - silent - cheating
     for query, each in zip(queries, asked, strict=True):
         name, given = query["name"], None if held is None else held.get(query["name"])
         if each.turned is not None:
             points[name] = HeldVectors.of(name, each.turned, given, follow)
         elif each.points is not None:
             points[name] = HeldPoints.of(query, given, follow)
+        elif isinstance(each.protocol, UnarySum):
+            points[name] = HeldNumbers.of(query, each.protocol, given, follow)
         truths.append(points[name].bits if name in points else _held(query, _shares(query, given), follow))
     at = {name: each.points for name, each in points.items() if isinstance(each, HeldPoints)}
     held_by = hashlib.sha256(str([row.tolist() for answers in truths for row in answers]).encode()).hexdigest()
     _begun(folder, [plan.hash, users, silent, cheating, seed, held_by])
-    tasks, names = [], [f"day-{day + 1}" for day in range(days)]
+    tasks, names = list[Any](), [f"day-{day + 1}" for day in range(days)]
     for day, name in enumerate(names):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for left in (folder / name).glob(".part-*"):
             left.unlink()
         for place, query in enumerate(queries):
-            for instance in range(instances(query)):
-                key = (seed, day, place, instance)
-                tasks.append((key, name, truths[place][instance], users - silent, cheating))
+            keys = [(seed, day, place, instance) for instance in range(instances(query))]
+            tasks += [(key, name, truths[place][key[-1]], users - silent, cheating) for key in keys]
     write = functools.partial(_written, Batches(plan.data, plan.hash), folder)
     told, size = progress or (lambda done, total: None), 0
     with ExitStack() as stack:
@@ -230,13 +235,7 @@ def _begun(folder: Path, arguments: list[Any]) -> None:
 def _shares(query: Mapping[str, Any], given: ArrayLike | None) -> NDArray[np.float64]:
     """Return the share of users with each answer, or with a one in each bit."""
     whole = query["kind"] == "buckets" or "asks" in query
-    if query["kind"] == "buckets":
-        size = int(query["buckets"])
-    elif "asks" in query:
-        least, most = asked_range(query)
-        size = most - least + 1
-    else:
-        size = int(query["instances"])
+    size = int(query["buckets" if query["kind"] == "buckets" else "instances"]) + (query.get("asks") == "levels")
     if given is None:
         places = np.arange(1.0, size + 1.0)
         made = np.ones(size) if query.get("asks") == "levels" else 1.0 / places if whole else places / (size + 1.0)
@@ -267,7 +266,7 @@ def _compared(
     query: Mapping[str, Any],
     truth: list[NDArray[np.int64]],
     found: Sequence[Aggregate],
-    points: Mapping[str, HeldPoints | HeldVectors],
+    points: Mapping[str, _Held],
 ) -> Rehearsed:
     """Return how far the estimates of all days are from the truth of those who follow the protocol."""
     name = query["name"]
@@ -312,8 +311,7 @@ def _drawn(table: Sequence[str], times: int, rng: np.random.Generator) -> NDArra
 
 
 def _total(table: Sequence[str], times: int, rng: np.random.Generator) -> int:
-    drawn = _drawn(table, times, rng)
-    return int(drawn @ np.arange(drawn.size))
+    return int(_drawn(table, times, rng) @ np.arange(len(table) + 1))
 
 
 def _of_report(
@@ -354,7 +352,7 @@ def _of_buckets(
 
 
 _SENT: dict[str, Callable[..., NDArray[np.int64]]]
-_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "unary": sent_counts}
+_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "unary": sent_counts, "sum": sent_messages}
 
 
 def _ordered(made: Batch, counts: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:

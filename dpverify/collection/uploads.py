@@ -19,7 +19,12 @@ from protocols.bitsum.base import messages_by_symbol
 from protocols.rappor.response import Reports
 from protocols.shuffler import UserMessages, tagged
 
-__all__ = ["Collector", "UploadError", "from_bits", "to_bits"]
+__all__ = ["Collector", "UploadError", "asked_range", "from_bits", "to_bits"]
+
+
+def asked_range(query: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the lowest and the largest answer to a query that asks for levels or buckets, or the cells of strings."""
+    return (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
 
 
 class UploadError(ValueError):
@@ -188,6 +193,10 @@ def _of_unary(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessag
     return UserMessages(np.repeat(rows, number, axis=0), np.repeat(senders, number))
 
 
+def _of_shares(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessages:
+    return UserMessages(fields.ravel(), np.repeat(np.arange(len(fields)), fields.shape[1]))
+
+
 def _of_vectors(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessages:
     begins = np.cumsum([0, *query["blocks"][:-1]])
     rows = np.stack([fields[:, ::2] + begins, fields[:, 1::2]], axis=-1)
@@ -200,4 +209,6 @@ _MESSAGES = {
     "buckets": _of_buckets,
     "vector": _of_vectors,
     "unary": _of_unary,
+    "sum": _of_counts,
+    "shares": _of_shares,
 }

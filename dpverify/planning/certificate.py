@@ -36,6 +36,8 @@ _LEFT_OUT = 1e-5
 _SLACK = 4e-3
 """What mixes may add to delta, of it, before there is another cut."""
 _MOST_CUTS = 40
+_SMALLEST = 1e-11
+"""Of epsilon, where any would do: a certificate has none that is 0."""
 _PARTS = 2**14
 """Of how many of a nat rough losses are multiples."""
 _CELLS, _ALL_CELLS = 1300, 15_000
@@ -199,7 +201,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
                 whole = work.followed(measures, entry["instances"], [], whole)
     if whole[2] > Fraction(found["delta"]) * work.one:
         raise CapacityError(f"delta={found['delta']} is less than a certificate leaves out at every epsilon.")
-    found["epsilon"] = _least(work, whole, Fraction(found["delta"]))
+    found["epsilon"] = least_epsilon(work, whole, Fraction(found["delta"]))
     return found
 
 
@@ -246,10 +248,10 @@ def _far(entries: Sequence[dict[str, Any]], losses: Sequence[list[Losses]], sign
     return best
 
 
-def _least(grid: Any, measure: Any, delta: Fraction) -> str:
+def least_epsilon(grid: Any, measure: Any, delta: Fraction) -> str:
     """Return the least epsilon, rounded up to 7 digits, at which a measure's delta is small enough."""
     low, high = 0.0, 1000.0
-    while high - low > 1e-8 * high:
+    while high - low > 1e-8 * high and high > _SMALLEST:
         middle = (low + high) / 2 if low > 1e-3 else math.sqrt(max(low, 1e-12) * high)
         low, high = (low, middle) if grid.delta(measure, Fraction(middle)) <= delta * grid.one else (middle, high)
     if high > 999.0:
@@ -268,7 +270,7 @@ def _room(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[float]:
     for k in (0, honest - 1):
         _, atoms = next(grid.responses(0, honest, flip, [k, k + 1][: honest - k]))
         measure = grid.measures([atoms], entry["window"], False)[0]
-        bad.append(float(_least(grid, grid.power({1: measure}, entry["instances"]), delta)))
+        bad.append(float(least_epsilon(grid, grid.power({1: measure}, entry["instances"]), delta)))
     return [2 * (1 - one / max(bad)) for one in bad]
 
 
@@ -295,7 +297,7 @@ def _cuts(grid: Any, measures: Sequence[Any], times: int, delta: str) -> tuple[l
     """Return cuts between which mixes are no worse than the worst single ones by much, and the worst of all mixes."""
     known = [{1: measure} for measure in (*measures, grid.worst(measures))]
     ends = [grid.power(powers, times) for powers in known[:2]]
-    epsilon = Fraction(max((_least(grid, end, Fraction(delta)) for end in ends), key=float))
+    epsilon = Fraction(max((least_epsilon(grid, end, Fraction(delta)) for end in ends), key=float))
     aim = float(Fraction(delta)) * (1 + _SLACK)
 
     def at(low: int, high: int) -> tuple[float, Any]:

@@ -128,9 +128,13 @@ class AccountResult(Drawn):
         """
         from dpverify.planning.contours.contour_certificate import certificate_of
 
+        return certificate_of(self._runs, self.change, self.guarantee.threat_model, self._certified_delta)
+
+    @property
+    def _certified_delta(self) -> str:
         if self.asked != "delta":
             raise ValueError(f"epsilon={float(self.at)!r} must be omitted: certificates are of a delta that is given.")
-        return certificate_of(self._runs, self.change, self.guarantee.threat_model, unrounded(self.at))
+        return unrounded(self.at)
 
     @property
     def _runs(self) -> Sequence[Any]:

@@ -114,4 +114,8 @@ class SplitAndMix(SumProtocol):
             raise TypeError(f"view has dtype {sums.dtype}, but must hold integers in [0, {self.modulus}).")
         if ((sums < 0) | (sums >= self.modulus)).any():
             raise ValueError(f"view={view!r} must hold integers in [0, {self.modulus}).")
-        return np.asarray((sums.astype(np.int64) + self.margin) % self.modulus - self.margin, dtype=np.float64)
+        return np.asarray(self.centred(sums.astype(np.int64)), dtype=np.float64)
+
+    def centred(self, sums: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the integers around [0, n L] that sums modulo q stand for."""
+        return (sums + self.margin) % self.modulus - self.margin

@@ -30,7 +30,9 @@ def written(path: Path, name: str, users: int, rng: np.random.Generator) -> np.n
     found = batches(name)
     (query,) = found.queries
     most = np.array(message_fields(query))
-    each = {"vector": len(query.get("blocks", ())), "report": 1, "bloom": 1}.get(query["kind"])
+    each = {"vector": len(query.get("blocks", ())), "report": 1, "bloom": 1, "shares": query.get("shares")}.get(
+        query["kind"]
+    )
     count = users * each if each else int(rng.integers(0, 1 + users * min(5, sum(largest(query)))))
     fields = rng.integers(0, most + 1, (count, len(most)))
     pieces = np.split(fields, sorted(rng.integers(0, count + 1, 5)))

@@ -143,7 +143,8 @@ def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
     (query,) = made(name).content["queries"]
     assert asked_in(query) == Asked(name, *QUERIES[name])
     of_bits = {"levels": "rr", "buckets": "poisson", "strings": "rr", "density": "rr", "classifier": "poisson"}
-    assert query["protocol"] == {**of_bits, "unary": "unary-vector-sum"}.get(name, name)
+    of_numbers = {"number": "poisson-sum", "real": "nb-sum", "shares": "split-and-mix", "weights": "poisson-sum"}
+    assert query["protocol"] == {**of_bits, **of_numbers, "unary": "unary-vector-sum"}.get(name, name)
 
 
 def test_parameters_are_exact_decimals() -> None:
@@ -195,7 +196,7 @@ def test_what_cannot_be_collected_is_refused() -> None:
 def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -> None:
     plan = made(name)
     (query,) = plan.content["queries"]
-    if name in ("vector-sum", "local-rr", "labels", "rappor"):
+    if name in ("vector-sum", "local-rr", "labels", "rappor", "shares"):
         with refused("protocol"):
             plan.dap_tasks()
         return
@@ -207,7 +208,9 @@ def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -
     known: dict[str, object] = {"levels": 5, "buckets": 2, "strings": "red", "density": [0.0] * 3}
     known |= {"density": [1, [0.0] * 2]} if name == "classifier" else {}
     known |= {"vector": [(-1.0 if sign == "1" else 1.0) / math.sqrt(5) for sign in query.get("signs", "")]}
-    held = known.get(query.get("asks", ""), 0 if query["kind"] == "buckets" else 1)
+    known |= {"weights": [1, 0.1]}
+    usual = float(query["largest"]) if "real" in query else int(query["kind"] != "buckets")
+    held = known.get(query.get("asks", ""), usual if query.get("real") else int(usual))
     if query["instances"] > 1 and "asks" not in query:
         held = [held] * query["instances"]
     word = (b"\0" if query["kind"] == "report" else b"\xff") * 16

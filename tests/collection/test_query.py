@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from dpverify import account
 from dpverify.collection.client import Client
@@ -18,6 +19,7 @@ from dpverify.collection.query import BITSUMS, Asked, Query
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.sums import PoissonSum
 
 
 def sent(query: Query, answer: int) -> tuple[int, ...]:
@@ -169,3 +171,65 @@ def test_more_than_randomized_response_can_err_is_refused() -> None:
 def test_what_is_no_query_is_refused(given: dict[str, object], argument: str) -> None:
     with pytest.raises(ValueError, match=argument):
         Query(**{"name": "q", **given})  # type: ignore[arg-type]
+
+
+def test_a_number_in_another_category_costs_no_more_than_two_full_changes() -> None:
+    """All views of one user's number in one of two categories, beside others that are in both."""
+    query = Query("q", number=(0, 2), categories=2)
+    protocol = PoissonSum(1, 2, 12.0)
+    asked = query.asked(protocol, None)
+    assert (asked.asks, asked.instances, asked.changed, asked.touched) == ("weights", 2, 2, 2)
+    counts = np.arange(80)
+    shifted = [poisson.pmf(counts - held, 12.0) for held in range(3)]
+    answers = [(held, 0) for held in range(3)] + [(0, held) for held in range(3)]
+    views = [np.outer(shifted[a], shifted[b]) for a, b in answers]
+    for delta in (0.3, 0.1, 0.03):
+        epsilon = account(protocol, instances=asked.changed, delta=delta).epsilon
+        assert worst(views, epsilon.upper) <= delta
+        assert worst(views, 0.9 * epsilon.lower) > 0.5 * delta  # from one category to the other
+
+
+@pytest.mark.parametrize(
+    ("asked", "messages"),
+    [
+        ({"number": (1, 5)}, 4.2),
+        ({"number": ("-1.5", 2), "real": True}, 101),
+        ({"number": (0, 10**6), "categories": 3}, 202),
+    ],
+)
+def test_numbers_err_as_they_say_and_send_few_messages(asked: dict[str, Any], messages: float) -> None:
+    query = Query("q", **asked)
+    low, high = (float(end) for end in asked["number"])
+    for share in (0.002, 0.05, 3.0):
+        error = share * 10_000 * (high - low) / 20
+        protocol = query.protocol("poisson", 10_000, error)
+        assert (protocol.smallest, protocol.largest) == (low, high)
+        assert 0.994 * error <= query.rmse(protocol) <= error * (1 + 1e-9)
+        rounded = 0.0 if protocol.steps is None else 2_500 * float(protocol.step) ** 2
+        assert rounded <= 0.0101 * error**2
+    assert query.protocol("poisson", 10_000, 10_000 * (high - low) / 100).levels <= max(messages, 4)
+    assert query.relative(10_000) * 10_000 * (high - low) == pytest.approx(1.0)
+    made = query.asked(query.protocol("poisson", 10_000, 100.0 * (high - low)), 9_000)
+    plan = manifest([made], delta="1e-6")
+    client = Client(plan.data, plan.hash)
+    held: Any = int(low) if not query.real else low
+    assert len(client.upload("q", held if query.categories is None else [2, held])) > 0
+
+
+def test_numbers_that_are_none_are_refused() -> None:
+    for asked, said in (
+        ({"number": (5, 1)}, "must be above smallest"),
+        ({"number": (1,)}, "number=.* must be .smallest, largest"),
+        ({"number": (0.5, 1)}, "must be integers, or users hold real"),
+        ({"number": (1, 5), "categories": 3}, "must begin at 0"),
+        ({"number": (0, 5), "categories": 1}, "categories=1 must be"),
+        ({"bits": 3, "real": True}, "real and categories with number only"),
+        ({"number": (0, 5), "bitsum": "rr"}, "bitsum='rr' must be"),
+        ({"number": (0, 5), "bits": 2}, "exactly one of"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            Query("q", **asked)
+    with pytest.raises(TypeError, match="must be a sum of numbers from 0 on"):
+        Asked("q", PoissonSum(9, 5, 4.0, smallest=1), 3, None, "weights")
+    with pytest.raises(TypeError, match="must be one of bits"):
+        Asked("q", PoissonSum(9, 5, 4.0), 3, None, "buckets")

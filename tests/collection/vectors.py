@@ -23,6 +23,7 @@ from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.response import Rappor
 from protocols.selection import Selection
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
 from protocols.vector_sum import VectorSum
 
 
@@ -48,6 +49,10 @@ QUERIES: dict[str, tuple[Any, ...]] = {
     "density": (RandomizedResponse(2_000, 0.1), 5, None, "density", _signs(5, 3, "0.3", 1)),
     "classifier": (Poisson(2_000, 400.0), 6, None, "density", _signs(3, 2, "1e6", 2)),
     "unary": (planned(2_000, 5, 40.0), 1, None, "vector", None, "01101"),
+    "number": (PoissonSum(2_000, 5, 400.0, smallest=-1), 2),
+    "real": (NegativeBinomialSum(2_000, 0.7, 400.0, 0.5, smallest=-1.5, steps=11), 1),
+    "shares": (SplitAndMix(2_000, 5, 2**14, 8, 0.75, smallest=1), 1),
+    "weights": (PoissonSum(2_000, 0.1, 400.0, steps=9), 4, None, "weights"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),
 }
 

@@ -22,9 +22,9 @@ from dpverify.audit.outcome import AuditReport
 from dpverify.audit.running.target import Target
 from dpverify.audit.subject import Dataset, Subject
 from dpverify.audit.subjects.rappor import rappor_subject
-from dpverify.collection.client import asked_range, cell, encoded, largest, signs, turned
+from dpverify.collection.client import TURNED, cell, encoded, largest, signs, stepped, turned, weighted
 from dpverify.collection.tables import probabilities
-from dpverify.collection.uploads import Collector, UploadError
+from dpverify.collection.uploads import Collector, UploadError, asked_range
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult
 from protocols.validation import check_choice, check_file
@@ -38,6 +38,8 @@ _FIELDS = 64
 _STRINGS = 1_000
 """Of so many strings those in the lowest and the largest cell are answers."""
 _VECTORS = 200
+_PARTS = 2
+"""Of the range of a share, whose law is uniform."""
 _TIMED = 20_000
 """Users whose uploads are timed, at most."""
 _SILENT = (
@@ -141,6 +143,12 @@ def _answers(query: Mapping[str, Any]) -> dict[str, Any]:
     else:
         most = int(query.get("choices", query.get("buckets", 2)))
         ends, between = [0, most - 1], most // 2
+    if "real" in query:
+        low, high = (float(query[end]) if query["real"] else int(query[end]) for end in ("smallest", "largest"))
+        ends, between = [low, high], low + (high - low) / 3 if query["real"] else (low + high) // 2
+    if query.get("asks") == "weights":
+        pairs = (0, ends[1]), (query["instances"] - 1, between)
+        return {f"{number} in bucket {at}": [at, number] for at, number in pairs}
     if "asks" in query:
         least, most = asked_range(query)
         ends, between = [least, most], (least + most) // 2
@@ -162,6 +170,10 @@ def _laws(query: Mapping[str, Any], answer: Any) -> list[DiscreteLaw]:
         held: Any = [bit if of == label else 0.5 for of in range(query["points"]["classes"]) for bit in own]
     elif "signs" in query:
         held = turned(query, answer)
+    elif "real" in query:
+        several = query["instances"] > 1
+        numbers = [stepped(query, each) for each in (answer if several else [answer])] if "asks" not in query else []
+        held = [list(each) for each in numbers or weighted(query, answer)]
     else:
         held = encoded(query, answer) if "asks" in query else [answer] if query["instances"] == 1 else answer
     tables = {name: np.array(probabilities(table)) for name, table in query["tables"].items()}
@@ -213,15 +225,32 @@ def _of_vector(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64
 def _of_unary(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: Any) -> list[DiscreteLaw]:
     found = []
     for place in one:
-        level, rest = divmod(abs(place) * query["factor"], 2**46)
+        level, rest = divmod(abs(place) * query["factor"], 1 << TURNED)
         own = np.zeros(level + 2)
-        own[level:] = 1.0 - rest / 2**46, rest / 2**46
+        own[level:] = 1.0 - rest / 2**TURNED, rest / 2**TURNED
         laws = [_law(np.convolve(own, tables["noise"])), _law(tables["noise"])]
         found += laws if place >= 0 else laws[::-1]
     return found
 
 
-_OF = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "vector": _of_vector, "unary": _of_unary}
+def _of_sum(query: Mapping[str, Any], tables: Mapping[str, NDArray[np.float64]], one: Any) -> list[DiscreteLaw]:
+    own = np.convolve([1.0 - one[1] / 2**128, one[1] / 2**128], tables["noise"])
+    if query["kind"] == "sum":
+        return [_law(own, one[0])]
+    both = np.convolve(own, tables["noise"][::-1])
+    values = (np.arange(both.size) + one[0] + 1 - tables["noise"].size) % query["modulus"]
+    return [DiscreteLaw.of(values, np.maximum(both, 0.0)), _law(np.full(_PARTS, 1.0 / _PARTS))]
+
+
+_OF = {
+    "report": _of_report,
+    "counts": _of_counts,
+    "buckets": _of_buckets,
+    "vector": _of_vector,
+    "unary": _of_unary,
+    "sum": _of_sum,
+    "shares": _of_sum,
+}
 
 
 def _sent(
@@ -244,6 +273,11 @@ def _fields(collector: Collector, query: Mapping[str, Any], uploads: list[bytes]
         fields = collector.fields(query["name"], uploads)
     except UploadError:
         fields = np.vstack([_one(collector, query, upload) for upload in uploads])
+    if query["kind"] == "shares":  # all of them together, and one alone, in parts of its range
+        shares, refused = fields.reshape(len(fields), -1, query["shares"]), fields[:, :1] < 0
+        first = shares[:, :, 0] * _PARTS // query["modulus"]
+        looks = np.stack([shares.sum(axis=2) % query["modulus"], first], axis=2).reshape(len(fields), -1)
+        fields = np.where(refused, -(2**40), looks)
     if "flood" in query["tables"]:
         refused = fields[:, :1] < 0
         fields = np.where(refused, -(2**40), fields[:, ::2] - fields[:, 1::2])

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from dpverify.audit.clients.program import Program
-from dpverify.collection.client import Client, Refused, asked_range, draws
+from dpverify.collection.client import Client, Refused, draws
+from dpverify.collection.uploads import asked_range
 from dpverify.statistics.family import AuditResult
 
 __all__ = ["entropy", "value", "vector_result", "wrong"]
@@ -38,6 +39,11 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
         return _point(query["points"], rng)
     if "signs" in query:
         return _vector(len(query["signs"]), rng)
+    if "real" in query:
+        held = [_number(query, rng) for _ in range(query["instances"])]
+        if query.get("asks") == "weights":
+            return [rng.randrange(query["instances"]), held[0]]
+        return held[0] if query["instances"] == 1 else held
     if "asks" in query:
         return rng.randint(*asked_range(query))
     answers: list[Any]
@@ -50,6 +56,16 @@ def value(query: Mapping[str, Any], rng: random.Random) -> Any:
         most = query.get("choices", query.get("buckets", 2))
         answers = [rng.randrange(most) for _ in range(query["instances"])]
     return answers[0] if query["instances"] == 1 else answers
+
+
+def _number(query: Mapping[str, Any], rng: random.Random) -> Any:
+    """Return a number, often at an end or next to the edge of a step."""
+    low, high = (float(query[end]) if query["real"] else int(query[end]) for end in ("smallest", "largest"))
+    if not query["real"]:
+        return rng.choice((low, high, rng.randint(int(low), int(high))))
+    edge = low + (high - low) * (rng.randrange(query["levels"] + 1) / query["levels"])
+    near = (edge, math.nextafter(edge, low), math.nextafter(edge, high), rng.uniform(low, high), 5e-324)
+    return min(max(rng.choice(near), low), high)
 
 
 def _vector(size: int, rng: random.Random) -> list[float]:
@@ -92,6 +108,14 @@ def wrong(query: Mapping[str, Any]) -> list[Any]:
         size = len(query["signs"])
         bad = [[1.001] + [0] * (size - 1), [1] * (size + 1), ["0"] * size, [True] * size, [0.0] * (size + 1)]
         return [*bad, [-2] + [0] * (size - 1), [1e308] * size, [], None, 7, *([[0.9] * size] if size > 1 else [])]
+    if "real" in query:
+        low, high = int(float(query["smallest"])), math.ceil(float(query["largest"]))
+        bad = [low - 1, high + 1, True, "1", None, [], 10**400, *([] if query["real"] else [low + 0.5])]
+        size, one = query["instances"], value(query, random.Random(0))
+        if query.get("asks") == "weights":
+            places = [[-1, one[1]], [size, one[1]], [0.5, one[1]], [None, one[1]]]
+            return [one[1], [0, one[1], 0], *([0, each] for each in bad), *places]
+        return bad if size == 1 else [one[0], one[1:], *([each] * size for each in bad)]
     if "asks" in query:
         least, most = asked_range(query)
         return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]

@@ -14,7 +14,7 @@ from protocols.validation import check_file
 
 __all__ = ["register"]
 
-_CHECKERS = ("checker", "contour_checker")
+_CHECKERS = ("checker", "contour_checker", "step_checker")
 _MANIFEST = b'"dpverify manifest"'
 """What manifests have, and certificates have nowhere."""
 
@@ -30,14 +30,13 @@ def check(
     A sum along a contour, of joint changes, takes decimals, too.
 
     It trusts nothing of what computed it, and is one file that runs without this package, too:
-    dpverify/certificates/checker.py, or contour_checker.py beside it. It exits with 0 for accepted, 1 for refused and 2
-    for what is no certificate. A manifest is accepted if what clients and collectors find in it is what this version
-    makes of its queries, and no guarantee is better; it tells what is promised.
+    dpverify/certificates/checker.py, or contour_checker.py or step_checker.py beside it. It exits with 0 for accepted,
+    1 for refused and 2 for what is no certificate. A manifest is accepted if what clients and collectors find in it is
+    what this version makes of its queries, and no guarantee is better; it tells what is promised.
     """
     # Without what makes certificates, which takes longer to import than many take to check.
     check_file("certificate", certificate, "a certificate or a manifest")
-    checker, contour_checker = (importlib.import_module(f"dpverify.certificates.{name}") for name in _CHECKERS)
-    along_a_contour = contour_checker.FORMAT.encode()
+    checker, *others = (importlib.import_module(f"dpverify.certificates.{name}") for name in _CHECKERS)
     try:
         with certificate.open("rb") as file:
             content = file.read(checker.MOST_BYTES + 1)
@@ -46,7 +45,7 @@ def check(
             raise typer.Exit(2)
         if _MANIFEST in content:
             raise typer.Exit(_manifest(certificate))
-        chosen = contour_checker if along_a_contour in content else checker
+        chosen = next((one for one in others if one.FORMAT.encode() in content), checker)
     except OSError:
         chosen = checker
     raise typer.Exit(chosen.main(certificate))

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, print_meant
 from dpverify.cli.options import choice, exact, integer, number
-from dpverify.cli.output import AtDelta, AtEpsilon, print_result
+from dpverify.cli.output import AtDelta, AtEpsilon, Certificate, check_certified, print_result, write_certified
 from dpverify.cli.plans.shared import Epsilon
 from dpverify.guarantee import Adjacency
 
@@ -80,6 +80,7 @@ def account_steps(
     adjacency: Neighbours = Adjacency.ADD_REMOVE.value,
     delta: AtDelta = None,
     epsilon: AtEpsilon = None,
+    certificate: Certificate = None,
     meant: Meant = False,
     trade_off: TradeOffFile = None,
 ) -> None:
@@ -90,6 +91,7 @@ def account_steps(
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
+    check_certified(certificate)
     check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
     from dpverify.planning.steps.allocation import RandomAllocation
@@ -108,7 +110,9 @@ def account_steps(
     else:
         part = NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps
     made = Steps([part], adjacency)
-    print_meant(account_steps(made, delta=delta, epsilon=epsilon), meant, trade_off)
+    result = account_steps(made, delta=delta, epsilon=epsilon)
+    print_meant(result, meant, trade_off)
+    write_certified(certificate, result.certificate, result.epsilon.upper)
 
 
 def least_noise(

@@ -15,14 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
-from dpverify.collection.analysis.strings import bit_counts, candidate_rows, strange_strings
+from dpverify.collection.analysis.numbers import of_numbers, steps_in, wrapped
+from dpverify.collection.analysis.strings import bit_counts, candidate_rows, named_cells, strange_strings
 from dpverify.collection.analysis.sums import Sums
 from dpverify.collection.analysis.vectors import VECTORS, of_vectors, strange_vectors
 from dpverify.collection.batches import per_user
 from dpverify.collection.client import cell
 from dpverify.collection.densities.estimate import Densities, densities
 from dpverify.collection.manifest import Manifest, asked_in
-from dpverify.collection.query import ONE_OF, Asked
+from dpverify.collection.query import ONE_OF, TWO_OF, Asked
 from dpverify.collection.recipes import randomizers
 from dpverify.guarantee import ThreatModel
 from dpverify.shown import Drawn, Plain
@@ -32,11 +33,12 @@ from protocols.histogram import BucketSums
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.bloom import check_texts
 from protocols.rappor.response import Rappor
+from protocols.sums import SumProtocol
 from protocols.validation import check_real
 
 _BY_BUCKET = (BucketSums, LabelRandomizedResponse)
 """Of these each message, or report, is of one bucket."""
-_OTHERWISE = (*VECTORS, Rappor)  # of these counts are no sums of bits
+_OTHERWISE = (*VECTORS, Rappor, SumProtocol)  # of these counts are no sums of bits
 
 __all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
 
@@ -50,7 +52,7 @@ class Estimate(Plain):
     query : str
         Its name.
     of : str
-        "bits", "levels", "buckets" (labels, too), "strings", "vector", "density" or "rappor".
+        "bits", "levels", "buckets" (labels, too), "strings", "vector", "density", "rappor", "numbers" or "weights".
     instance, bucket : int or None
         Of which run, and of which bucket, cell or coordinate; None of a mean over all levels. Of a density the class,
         and which of the points.
@@ -186,6 +188,8 @@ class _Counted:
             return "vector"
         if isinstance(self.asked.protocol, Rappor):
             return "rappor"
+        if isinstance(self.asked.protocol, SumProtocol):
+            return self.asked.asks.replace("bits", "numbers")
         return "buckets" if isinstance(self.asked.protocol, _BY_BUCKET) else self.asked.asks
 
     def law(self, sums: int = 1) -> SumLaw:
@@ -252,7 +256,8 @@ def aggregate(
     strange = (points or {}).keys() - {each.asked.name for each in found if each.asked.points is not None}
     if strange:
         raise ValueError(f"points={sorted(strange)} must be of densities that sums have.")
-    named, texts = _named(found, candidates), list(dict.fromkeys(check_texts("candidates", candidates)))
+    named = named_cells([each.asked for each in found], candidates)
+    texts = list(dict.fromkeys(check_texts("candidates", candidates)))
     spent = None if ledger is None else _paid(ledger, found, sums)
     charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
     tests = sum(each.counts.size + len(each.counts) for each in found)
@@ -305,12 +310,15 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         raise ValueError(f"users={users[0]} of {asked.name} must be at least the {needed} that the guarantee is for.")
     least, most = per_user(query)
     messages = counts.sum(axis=1)
-    strange = query["kind"] != "bloom" and bool(((messages < least * users) | (messages > most * users)).any())
+    strange = query["kind"] not in ("bloom", "shares") and bool(
+        ((messages < least * users) | (messages > most * users)).any()
+    )
     if not isinstance(asked.protocol, (*_BY_BUCKET, *_OTHERWISE)):
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:
         counts = users[0] - counts
-    return _Counted(asked, int(users[0]), counts.T if asked.asks in ONE_OF else counts, needed, strange)
+    counts = steps_in(asked.protocol, counts.T if asked.asks in TWO_OF else counts)
+    return _Counted(asked, int(users[0]), counts, needed, strange)
 
 
 def _kept(level: float, charged: Fraction, each: _Counted) -> float:
@@ -325,7 +333,7 @@ def _kept(level: float, charged: Fraction, each: _Counted) -> float:
 
 def _cost(charged: Fraction, each: _Counted) -> tuple[Fraction, Fraction]:
     draws = Fraction(each.users * each.counts.size)
-    return charged * draws / each.honest, draws / 2**128
+    return charged * draws / each.honest, draws / 2**128 + wrapped(each.asked.protocol) * each.counts.size
 
 
 def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
@@ -339,26 +347,14 @@ def _paid(ledger: PrivacyLedger, found: list[_Counted], sums: Sums) -> float:
     return spent.epsilon.upper
 
 
-def _named(found: list[_Counted], candidates: Sequence[str]) -> dict[tuple[str, int | None], list[str]]:
-    """Return the candidates of each query's cells, in which there are any."""
-    if isinstance(candidates, str):
-        raise TypeError(f"candidates={candidates!r} must be a sequence of strings, not one.")
-    cells: dict[tuple[str, int | None], list[str]] = {}
-    for each in found:
-        if each.of == "strings":
-            query = {"name": each.asked.name, "instances": each.asked.instances}
-            for text in dict.fromkeys(candidates):
-                cells.setdefault((each.asked.name, cell(query, text)), []).append(text)
-    return cells
-
-
 def _estimates(each: _Counted, side: float, texts: list[str]) -> list[Estimate]:
     asked, name = each.asked, each.asked.name
     if each.of == "rappor":
         told = candidate_rows(bit_counts(asked.protocol, each.counts[0]), texts, side)
         return [Estimate(name, each.of, None, at, *row) for at, row in enumerate(told)]
-    if each.of == "vector":
-        return [Estimate(name, each.of, *row) for row in of_vectors(asked, each.counts, each.users, side)]
+    if each.of in ("vector", "numbers", "weights"):
+        made: Any = of_vectors if each.of == "vector" else of_numbers
+        return [Estimate(name, each.of, *row) for row in made(asked, each.counts, each.users, side)]
     if each.of == "levels":
         tails, count = Tails(each.law(asked.instances), side), int(each.counts.sum())
         value, low, high = (1.0 + end / each.users for end in (tails.law.estimate(count), *tails.interval(count)))

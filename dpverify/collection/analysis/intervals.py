@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import scipy
@@ -24,6 +24,7 @@ from dpverify.search import largest_integer
 from protocols.bitsum import LocalRandomizedResponse, Pure, RandomizedResponse, ThreeNB
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.sums import SplitAndMix, SumProtocol
 
 __all__ = ["SumLaw", "Tails", "between", "sum_law"]
 
@@ -80,7 +81,8 @@ def sum_law(protocol: Any, inputs: int) -> SumLaw:
     protocol : object
         rr, local-rr, nb, poisson, 3nb, pure or labels. X is the number of ones that are reported, or of messages, or
         how many more messages are +1 than -1; where the estimate is "under", how many messages fewer than inputs there
-        are; of labels how many reports are of one of them, which T users hold.
+        are; of labels how many reports are of one of them, which T users hold. Or a sum of numbers, of which T is what
+        they send, in steps.
     inputs : int
         At least 1.
 
@@ -112,6 +114,8 @@ def sum_law(protocol: Any, inputs: int) -> SumLaw:
             lower=lambda t: reports(t, -_ROUNDED),
         )
     claims = mechanism_claims_of(protocol)
+    if isinstance(protocol, SumProtocol):
+        return _of_numbers(protocol, claims, inputs)
     if not isinstance(protocol, (SingleNoise, ThreeNB, Pure)):
         raise TypeError(f"protocol={protocol!r} must be of bits (rr, local-rr, nb, poisson, 3nb or pure) or labels.")
     # A share of the noise is rounded up where that makes X larger, and down where it makes it smaller.
@@ -127,6 +131,17 @@ def sum_law(protocol: Any, inputs: int) -> SumLaw:
     up, down = ([_noise(a), _noise(b).mirrored()] for a, b in ((more, less), (less, more)))
     q = getattr(protocol, "drop_probability", 0.0)
     return SumLaw(inputs, 0.0, 1.0 - q, lambda t: [binomial(t, q, TAIL).mirrored(t)], (up, down))
+
+
+def _of_numbers(protocol: SumProtocol, claims: Any, inputs: int) -> SumLaw:
+    both = isinstance(protocol, SplitAndMix)
+    held = replace(protocol, modulus=2**53) if isinstance(protocol, SplitAndMix) else protocol  # for more users, too
+    less, more = (claims.with_users(held, inputs, more_private=side) for side in (False, True))
+    smaller, larger = (claims.noise_law(end, 1.0, TAIL) for end in (less, more))
+    # Of noise of either sign, unimodal and symmetric, more has larger tails at both sides.
+    noise = [larger], [larger if both else smaller]
+    mean = 0.0 if both else more.noise_mean
+    return SumLaw(inputs * protocol.levels, mean, 1.0, lambda t: [point_mass(t)], noise)
 
 
 def _noise(protocol: Any) -> IntegerLaw:

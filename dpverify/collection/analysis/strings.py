@@ -18,15 +18,17 @@ not n, users hold other strings, or do not follow the protocol.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.collection.client import cell
+from dpverify.collection.query import Asked
 from protocols.rappor.decoder import BitCounts
 from protocols.rappor.response import Rappor
 
-__all__ = ["bit_counts", "candidate_rows", "strange_strings"]
+__all__ = ["bit_counts", "candidate_rows", "named_cells", "strange_strings"]
 
 Floats = NDArray[np.float64]
 _TRIED = np.geomspace(0.5, 2.0, 7)
@@ -161,3 +163,16 @@ def strange_strings(counts: BitCounts, texts: list[str], side: float) -> list[st
                 f"the candidates are those of {value:,.0f} of {users:,} users: some hold others, or flip otherwise."
             ]
     return []
+
+
+def named_cells(asked: Sequence[Asked], candidates: Sequence[str]) -> dict[tuple[str, int | None], list[str]]:
+    """Return the candidates of each cell of queries of strings, in which there are any."""
+    if isinstance(candidates, str):
+        raise TypeError(f"candidates={candidates!r} must be a sequence of strings, not one.")
+    cells: dict[tuple[str, int | None], list[str]] = {}
+    for each in asked:
+        if each.asks == "strings":
+            query = {"name": each.name, "instances": each.instances}
+            for text in dict.fromkeys(candidates):
+                cells.setdefault((each.name, cell(query, text)), []).append(text)
+    return cells

@@ -114,13 +114,13 @@ class Reader:
     def symbols(self, name: str) -> list[int]:
         """Return what messages to a query are called: those of protocols of noise by their symbols, others from 0 on.
 
-        ValueError for a query of strings, whose reports are not counted one by one, and for an unknown one.
+        ValueError for a query of strings or of shares, which are not counted one by one, and for an unknown one.
         """
         query = self.queries.get(name)
-        if query is None or query["kind"] == "bloom":
-            known = ", ".join(each for each, query in self.queries.items() if query["kind"] != "bloom")
+        if query is None or query["kind"] in ("bloom", "shares"):
+            known = ", ".join(each for each, query in self.queries.items() if query["kind"] not in ("bloom", "shares"))
             raise ValueError(f"query={name!r} must be one of those with messages: {known}.")
-        if query["kind"] == "counts":
+        if query["kind"] in ("counts", "sum"):
             return [-1, 1] if "flood" in query["tables"] else [1]
         return list(range(_cells(query)))
 
@@ -264,6 +264,8 @@ def _within(folder: Path) -> list[Path]:
 
 def _cells(query: Mapping[str, Any]) -> int:
     """Return how many different messages there are; of reports of strings a cohort's, and the ones of its bits."""
+    if query["kind"] == "shares":
+        return 1  # what they add up to
     if query["kind"] == "bloom":
         return int(query["cohorts"] * (1 + query["bits"]))
     return int(np.prod([most + 1 for most in message_fields(query)], dtype=np.int64))
@@ -272,6 +274,8 @@ def _cells(query: Mapping[str, Any]) -> int:
 def _counted(batch: Batch) -> NDArray[np.int64]:
     """Return how often each message is there."""
     width, cells = sum(batch.widths), _cells(batch.query)
+    if batch.query["kind"] == "shares":
+        return np.array([sum(int(fields.sum()) for fields in batch.fields())])
     if width == 0:
         return np.array([batch.messages])
     if width == 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.collection.client import TURNED
 from dpverify.collection.rotations.turned import Turned
 from dpverify.collection.tables import probabilities
 
@@ -57,8 +58,8 @@ def sent_counts(query: Mapping[str, Any], held: Counts, cheats: int, rng: np.ran
     """
     size, number = int(query["coordinates"]), held[:, 0]
     products = held[:, 1:].astype(object) * int(query["factor"])
-    levels = (products // 2**46).astype(np.int64)
-    ups = rng.binomial(number[:, np.newaxis], (products % 2**46).astype(np.float64) / 2.0**46)
+    levels = (products // 2**TURNED).astype(np.int64)
+    ups = rng.binomial(number[:, np.newaxis], (products % 2**TURNED).astype(np.float64) / 2.0**TURNED)
     both = ((levels, number[:, np.newaxis] - ups), (levels + 1, ups))
     pmf = np.array(probabilities(query["tables"]["noise"]))
     drawn = rng.multinomial(int(number.sum()), pmf / pmf.sum(), size=(size, 2))

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.collection.client import TURNED
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
@@ -27,7 +28,7 @@ from protocols.validation import check_integer, check_vectors
 
 __all__ = ["MOST_DIMENSION", "ROUNDED_SHARE", "Turned", "planned", "signs_of"]
 
-_FINE, _TURNED = 26, 46
+_FINE, _TURNED = 26, TURNED
 """Binary digits of a coordinate's steps, and of what a rotated one is multiplied by."""
 _LONGEST = (1 << _FINE) + (1 << _FINE - 10)
 """Half-precision embeddings are longer than 1 by 5e-4; the scale has room for it."""

@@ -58,8 +58,14 @@ class StepsResult(AccountResult):
         return self.steps.curve(relative_width, reference_delta)
 
     def certificate(self) -> dict[str, Any]:
-        """Raise ValueError: certificates are of protocols."""
-        raise ValueError("certificates are of protocols, and not yet of noisy steps.")
+        """Return a proof of the epsilon at this delta that `dpverify check` can check, slightly above `epsilon`.
+
+        See `dpverify.planning.steps.certificate.step_certificate`. Raises ValueError for steps, or an adjacency, that
+        have none, or if epsilon was what was given.
+        """
+        from dpverify.planning.steps.certificate import step_certificate
+
+        return step_certificate(self.steps, delta=self._certified_delta)
 
 
 def is_step(given: Any) -> bool:

@@ -1,0 +1,143 @@
+"""Which certificate shows what noisy steps give? The grid, window and cells that `step_checker` needs.
+
+What is here only chooses: whether the claim holds is decided by `dpverify.certificates.step_checker` alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from dpverify.guarantee import CapacityError, Number
+from dpverify.planning.certificate import least_epsilon, typed_delta
+from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
+
+__all__ = ["step_certificate"]
+
+checker: Any = importlib.import_module("dpverify.certificates.step_checker")  # untyped: integers all through
+_FINE = 2e-4
+"""What nodes may add to the variance of the total loss, of it, and what wide cells may."""
+_POINTS, _FEWEST, _MOST = 20_001, 12_288, 65_536
+"""Of a rough law; and nodes of the window, unless more would be finer than the checker has."""
+_LEFT_OUT = 1e-5
+"""The share of delta that windows may cut, at either end, and all steps together at the top."""
+_TILTS = np.geomspace(1e-3, 1e5, 97)
+Floats = np.ndarray[Any, np.dtype[np.float64]]
+
+
+def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
+    """Return a certificate of the least epsilon that one can show for noisy steps.
+
+    - steps: Each a `NoisyStep`; its numbers are certified as their floats print.
+    - delta: In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
+
+    Returns: What `dpverify check` reads, as JSON: plain integers, strings and lists. Raises ValueError for a step, or
+    an adjacency, that has no certificate. Raises CapacityError if it would take more than the checker does.
+
+    Its rules are proved in docs/step_certificates.md.
+    """
+    typed, share = typed_delta(delta)
+    found: dict[str, Any] = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed}
+    found |= {"adjacency": steps.adjacency.value, "bits": math.ceil(math.log2(steps.number / share)) + 48}
+    entries = [_entry(step, count) for step, count in steps.parts]
+    laws = [_losses(entry, found["adjacency"]) for entry in entries]
+    counts = [entry["steps"] for entry in entries]
+
+    def total(t: float, at: int) -> tuple[float, float]:
+        """Return the cumulant generating function of all losses together, and the variance of what is tilted."""
+        parts = [_tilted(*law[at], t)[:2] for law in laws]
+        return sum(n * one for n, (one, _) in zip(counts, parts, strict=True)), sum(
+            n * one for n, (_, one) in zip(counts, parts, strict=True)
+        )
+
+    def far(sign: float, left: float) -> tuple[float, float]:
+        """Return about which total loss is passed with so small a probability, by Chernoff's bound, and at which t."""
+        worst = [min(((total(sign * t, at)[0] - math.log(left)) / t, t) for t in _TILTS) for at in (0, 1)]
+        return max(worst)
+
+    ends = [max(far(sign, share * _LEFT_OUT)[0], 0.0) for sign in (-1.0, 1.0)]
+    tilt = far(1.0, share)[1]
+    finest = math.sqrt(6.0 * _FINE * max(total(tilt, at)[1] for at in (0, 1)) / steps.number)
+    widest = sum(ends)
+    tops = [max(_top(*side, share * _LEFT_OUT / steps.number) for side in law) for law in laws]
+    most = (checker.MOST_NODES - 4) / max(*ends, *tops)
+    number = min(max(1.0 / finest, _FEWEST / widest), _MOST / widest, most)
+    found["grid"] = grid = min(20, math.floor(math.log2(number)))
+    if grid < 1:
+        raise CapacityError("No certificate is within reach: the losses are too large for the checker's nodes.")
+    low, high = (math.ceil(end * 2**grid) + 2 for end in ends)
+    found["window"] = [-low, high]
+    for entry, law, top in zip(entries, laws, tops, strict=True):
+        entry["cells"] = _cells(law, tilt, math.ceil(top * 2**grid) + 2, 2**grid)
+    try:
+        found["together"] = entries
+        made, totals, claim, _ = checker.composed(found)
+        epsilons = [least_epsilon(made, one, claim["delta"]) for one in totals]
+    except (checker.Refused, ValueError) as reason:
+        raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
+    return found | {"epsilon": max(epsilons, key=Fraction)}
+
+
+def _entry(step: Any, count: int) -> dict[str, Any]:
+    """Return the fields of an entry but its cells."""
+    if not isinstance(step, NoisyStep):
+        raise ValueError(f"{step!r} must be a NoisyStep: other steps have no certificate yet.")
+    numbers = {"noise": repr(float(step.noise)), "sensitivity": "1", "sampling": step.sampling.value}
+    return {"law": step.law.value, **numbers, "rate": repr(float(step.rate)), "steps": count}
+
+
+def _losses(entry: dict[str, Any], adjacency: str) -> list[tuple[Floats, Floats]]:
+    """Return losses of one step and their logarithmic probabilities, of both directions, rounded."""
+    (_, spread, rate), noise = checker.entry_of(entry | {"cells": [0, 1]}, adjacency)[0], 0.0
+    noise, q = float(spread), float(rate)
+    if entry["law"] == NoiseLaw.GAUSSIAN:
+        at = np.linspace(-13.0 * noise, 1.0 + 13.0 * noise, _POINTS)
+        plain, loss = -0.5 * (at / noise) ** 2, (at - 0.5) / noise**2
+    else:
+        at = np.linspace(0.0, 1.0, _POINTS)
+        plain, loss = -at / noise, (2.0 * at - 1.0) / noise
+        step = (at[1] - at[0]) / noise
+        plain[0], plain[-1] = math.log(1.0 / step), plain[-1] - math.log(step)
+    plain = plain - np.logaddexp.reduce(plain)
+    with np.errstate(divide="ignore"):
+        loss = np.logaddexp(np.log1p(-q), math.log(q) + loss)
+    return [(loss, plain + loss), (-loss, plain)]
+
+
+def _tilted(losses: Floats, logs: Floats, t: float) -> tuple[float, float, Floats]:
+    """Return ln E e^(t L), and the variance and probabilities of what is tilted."""
+    weights = logs + t * losses
+    whole = float(np.logaddexp.reduce(weights))
+    shares = np.exp(weights - whole)
+    mean = float(shares @ losses)
+    return whole, float(shares @ (losses - mean) ** 2), shares
+
+
+def _top(losses: Floats, logs: Floats, share: float) -> float:
+    """Return a loss that is passed with so small a probability."""
+    order = np.argsort(-losses)
+    beyond = np.cumsum(np.exp(logs[order]))
+    return max(float(losses[order][np.searchsorted(beyond, share)]), 0.0)
+
+
+def _cells(law: list[tuple[Floats, Floats]], tilt: float, top: int, grid: int) -> list[int]:
+    """Return where cells begin and end: every node where losses are likely, once tilted, and fewer beyond."""
+    sides = []
+    for losses, logs in law:
+        _, variance, shares = _tilted(losses, logs, tilt)
+        order = np.argsort(np.abs(losses))
+        sides.append((np.abs(losses)[order], np.cumsum(shares[order][::-1])[::-1], variance))
+    found, k, least = [0], 0, max(1, top // _FEWEST)
+    while k < top:
+        beyond = [
+            float(mass[min(int(np.searchsorted(sizes, k / grid)), mass.size - 1)]) / variance
+            for sizes, mass, variance in sides
+        ]
+        width = min(math.sqrt(0.1 * _FINE / max(*beyond, 1e-30)) * grid, max(1.0, grid / tilt), max(1.0, k / 8))
+        k = min(top, k + max(least, int(width)))
+        found.append(k)
+    return [*(-k for k in found[:0:-1]), *found]
