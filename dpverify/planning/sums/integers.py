@@ -38,7 +38,7 @@ _MOST_SHARES, _MOST_SHAPE, _LISTED = 64, 2.0**12, 2.0**16
 _NO_MATTER = 1e-3
 """Up to which share of epsilon a delta may be that discrete Laplace noise makes no use of."""
 _COARSE, _FEW, _ROUNDING = 64, 8, 0.01
-"""Steps of a first plan for real numbers, fewer where laws are listed; and what rounding may add to the squared error."""
+"""Steps of a first plan for real numbers, fewer where laws are listed; what rounding may add to the squared error."""
 _EXACT = 2**53 - 1
 _MOST_LEVELS = 1024
 """Up to so many steps integers are sent as they are: of more few messages are worth what rounding errs."""
