@@ -1,4 +1,4 @@
-"""How far work has come, on standard error: for whoever waits at a terminal, and nobody else."""
+"""How far work has come, on standard error: a bar for whoever waits at a terminal, now and then a line for a log."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ _EVERY = 10.0
 def _in_lines(what: str) -> Progress:
     last = time.monotonic()
 
-    def tell(done: int, total: int) -> None:
+    def tell(done: float, total: float, now: str = what) -> None:
         nonlocal last
         if time.monotonic() >= last + _EVERY:
             last = time.monotonic()
-            typer.echo(f"{done:,} of {total:,} {what} ...", err=True)
+            shown = f"{done:,}" if done == int(done) else f"{done:,.1f}"  # of a search, the share that is done
+            typer.echo(f"{now}: {shown} of {total:,} ...", err=True)
 
     return tell
 
 
 @contextmanager
-def told(what: str, *, patience: float = _PATIENCE, lines: bool = False) -> Iterator[Progress]:
-    """Show a bar with the time that is left while something runs, and nothing where standard error is no terminal.
+def told(what: str, *, patience: float = _PATIENCE) -> Iterator[Progress]:
+    """Show a bar with the time that is left while something runs; not at a terminal, a line every ten seconds.
 
     - what: What is counted, such as `plans`.
     - patience: Seconds before the bar appears.
-    - lines: Whether there is a line every ten seconds where standard error is no terminal.
     """
     screen = console(stderr=True)
     if not screen.is_interactive:
-        yield _in_lines(what) if lines else lambda done, total, what="": None
+        yield _in_lines(what)
         return
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar

@@ -1,4 +1,4 @@
-"""Progress is for terminals: with the time that is left, and gone when the work is done."""
+"""Progress: at a terminal the time that is left, gone when the work is done; elsewhere a line now and then."""
 
 import io
 import time
@@ -26,20 +26,22 @@ def test_a_terminal_is_told_how_far_it_is_and_how_long_it_takes(monkeypatch: pyt
     assert "left" in text
 
 
-def test_nothing_is_told_of_what_is_quick_or_to_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_told_of_what_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     assert heard(monkeypatch, terminal=True, patience=60.0) == ""
     assert heard(monkeypatch, terminal=False, patience=0.0) == ""
 
 
-def test_a_file_may_be_told_in_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_is_told_in_lines(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(progress, "_EVERY", 0.1)
     monkeypatch.setattr(progress, "console", lambda *, stderr: Console(file=io.StringIO()))
-    with progress.told("steps", lines=True) as tell:
+    with progress.told("steps") as tell:
         tell(1, 4)
         time.sleep(0.15)
         tell(2, 4)
         tell(3, 4)
-    assert capsys.readouterr().err == "2 of 4 steps ...\n"
+        time.sleep(0.15)
+        tell(4.25, 5, "the audit")
+    assert capsys.readouterr().err == "steps: 2 of 4 ...\nthe audit: 4.2 of 5 ...\n"
 
 
 def test_what_is_counted_may_change(monkeypatch: pytest.MonkeyPatch) -> None:

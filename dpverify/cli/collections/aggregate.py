@@ -71,8 +71,14 @@ def aggregate(
     named = dict(each.rpartition("=")[::2] for each in at or [])
     if not all(named):
         raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
-    for path in (manifest, *texts, *map(Path, named.values()), *(path for path in files if not path.is_dir())):
-        check_file("path", path, "a file of a collection")
+    check_file("manifest", manifest, "a manifest, as dpverify design --manifest writes it")
+    for name, paths, wanted in (
+        ("files", [path for path in files if not path.is_dir()], "batches, folders of these, or sums"),
+        ("--candidates", texts, "a file with a candidate on each line"),
+        ("--at", [*map(Path, named.values())], "QUERY=FILE, of points"),
+    ):
+        for path in paths:
+            check_file(name, path, wanted)
     if sums is not None:
         written.check_path(sums, "--sums", (".json",), read=[manifest, *texts, *files])
     plan = Manifest.read(manifest)

@@ -42,7 +42,7 @@ def rehearse(
     number_of = None if users is None else Fraction(users)
     if number_of is not None and number_of.denominator != 1:
         raise ValueError(f"--users={users} must be an integer.")
-    with told("steps", lines=True) as progress:
+    with told("steps") as progress:
         found = rehearsed(
             plan,
             folder,

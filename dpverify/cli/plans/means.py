@@ -32,7 +32,7 @@ def means(
     from dpverify.guarantee import Budget
     from dpverify.planning.means import plan_means
 
-    with told("estimators", lines=True) as progress:
+    with told("estimators") as progress:
         found = plan_means(Budget(epsilon, delta), users=users, instances=instances, progress=progress)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))

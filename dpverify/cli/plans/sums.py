@@ -108,7 +108,7 @@ def sums(
         span: dict[str, Any] = {"largest": largest, "smallest": smallest or 0, "real": real, "steps": steps}
         if augmented:
             span["protocols"] = ["split-and-mix", "poisson-sum", "nb-sum", "augmented-sum"]
-        with told("protocols", lines=True) as progress:
+        with told("protocols") as progress:
             found = plan_sums(budget, users=users, instances=instances, progress=progress, **span)
     elif dimension is not None:
         _check_once(instances)
@@ -117,7 +117,7 @@ def sums(
                 "--smallest, --real, --steps and --augmented must be omitted with --dimension: they are of numbers."
             )
         limits = max_bytes or BYTES
-        with told("limits", lines=True) as progress:
+        with told("limits") as progress:
             found = vector_front(budget, users=users, dimension=dimension, max_bytes=limits, progress=progress)
     if not found.plans and wanted() is None:
         raise ValueError("\n".join(dict.fromkeys(found.failures.values())))
