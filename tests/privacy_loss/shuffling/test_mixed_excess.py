@@ -55,6 +55,15 @@ def test_whatever_counts_as_a_jump_is_charged(name: str, top: float) -> None:
     assert float(exact(MIXES[name])) <= module._with_jumps(made, made, COPIES, min(top, most), most, 2.0)
 
 
+@pytest.mark.parametrize(("weight", "value"), [(0.005, 5.0), (0.02, 2.5)])
+def test_two_jumps_or_three_are_charged(weight: float, value: float) -> None:
+    """All else is so far below 0 that one of these, or two, is not enough."""
+    mix: list[Atoms] = [[(1.0 - weight, -1.0), (weight, value)]]
+    made = variables(mix)
+    truth, found = float(exact(mix, 8)), module._with_jumps(made, made, 8, 0.5, value, 3.0)
+    assert truth <= found <= 8.0 * truth
+
+
 def test_few_nodes_prove_a_bound_too() -> None:
     made = variables(MIXES["both skews"][:1])[0]
     truth = float(exact(MIXES["both skews"][:1]))
