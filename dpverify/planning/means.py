@@ -15,7 +15,7 @@ from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from dpverify.guarantee import Budget, BudgetLike, CapacityError, Guarantee, InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
-from dpverify.planning.sums.integers import SumPlan, plan_sums
+from dpverify.planning.sums.integers import plan_sums
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
 from protocols.local.baselines import CentralLaplaceMean
@@ -30,10 +30,9 @@ __all__ = ["MeanPlan", "MeanPlans", "plan_means"]
 
 _LARGEST, _MOST_SPREAD = 600.0, 1e9
 """The largest epsilon of a report, and the largest 1 / epsilon that is tried."""
-_TOLERANCE = 1e-6
+_TOLERANCE = _WIDTH = 1e-6
 _NOT_FOR_ALL = (CentralLaplaceMean, RandomizedResponseMean, ShuffledMean)
-_SPLIT, _FINE, _MOST_STEPS = "split-and-mix", 0.01, 2**14
-"""What adds up shares; and of its steps: what rounding adds to the squared error of noise, about, and the most."""
+_SPLIT = "split-and-mix"
 
 
 @dataclass(frozen=True)
@@ -214,25 +213,13 @@ def _shuffled(budget: Budget, users: int, instances: int) -> MeanPlan:
 
 
 def _split(budget: Budget, users: int, instances: int) -> MeanPlan:
-    """Return sums of integers by shares: of as many steps as make rounding next to nothing."""
-
-    def planned(largest: int) -> SumPlan:
-        found = plan_sums(budget, users=users, largest=largest, instances=instances, protocols=(_SPLIT,))
-        if not found.plans:
-            raise InfeasibleBudgetError(found.failures[_SPLIT])
-        return found.plans[0]
-
-    def error(row: SumPlan) -> float:
-        return math.sqrt(row.rmse**2 + users / 4.0) / (users * row.protocol.largest)
-
-    # Of noise that grows with the steps, whose rounding adds n / 4 to the squared error.
-    coarse = planned(1)
-    steps = max(1, math.ceil(min(math.sqrt(users / 4.0 / _FINE) / max(coarse.rmse, 1e-9), _MOST_STEPS)))
-    rows = [planned(steps)]
-    if rows[0].parameters["shape"] < coarse.parameters["shape"]:  # there is too much noise for laws other than Laplace
-        rows.append(planned(max(1, steps // 8)))
-    row = min(rows, key=error)
-    return MeanPlan(_SPLIT, row.protocol, row.parameters, error(row), "-", None, error(row), row.guarantee)
+    """Return the sum of real numbers by shares."""
+    found = plan_sums(budget, users=users, smallest=0, largest=1, real=True, instances=instances, protocols=(_SPLIT,))
+    if not found.plans:
+        raise InfeasibleBudgetError(found.failures[_SPLIT])
+    (row,) = found.plans
+    error = row.rmse / users
+    return MeanPlan(_SPLIT, row.protocol, row.parameters, error, "-", None, error, row.guarantee)
 
 
 def _at_budget(protocol: Any, budget: Budget, instances: int) -> tuple[Any, Guarantee]:
@@ -242,7 +229,7 @@ def _at_budget(protocol: Any, budget: Budget, instances: int) -> tuple[Any, Guar
         return replace(protocol, epsilon=min(1.0 / spread, _LARGEST))
 
     def spent(spread: float) -> float:
-        return account(at(spread), instances=instances, delta=budget.exact_delta, relative_width=1e-7).epsilon.upper
+        return account(at(spread), instances=instances, delta=budget.exact_delta, relative_width=_WIDTH).epsilon.upper
 
     basic = instances / budget.epsilon
     normal = math.sqrt(-2.0 * instances * math.log(budget.delta)) / budget.epsilon if budget.delta > 0.0 else basic
@@ -252,4 +239,4 @@ def _at_budget(protocol: Any, budget: Budget, instances: int) -> tuple[Any, Guar
             f"the budget {budget} cannot be met by {instances} reports with an epsilon of 1e-9 or more each."
         )
     found = at(spread)
-    return found, account(found, instances=instances, delta=budget.exact_delta, relative_width=1e-7).guarantee
+    return found, account(found, instances=instances, delta=budget.exact_delta, relative_width=_WIDTH).guarantee

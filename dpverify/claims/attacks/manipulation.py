@@ -5,6 +5,9 @@ was sent. So what some users add, compared with staying away, is a sum over thei
 hold and draw. Modulo q, one of them adds what she likes. Reports outside the alphabet are refused by `view`, and where
 the protocol has each user send a fixed number of messages the shuffler can refuse others. Where the noise has any
 number of messages, so has a user, unless the shuffler caps it (`dpverify.claims.attacks.caps`).
+
+A report of a local mechanism is debiased by itself, and then added up: what it adds is one of few numbers, of which
+both ends count; Laplace noise has no ends, and neither have its reports.
 """
 
 from __future__ import annotations
@@ -21,6 +24,11 @@ from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+from protocols.local.means import LocalMean
+from protocols.local.randomized_response import RandomizedResponseMean
+from protocols.rappor.response import Rappor
 from protocols.sums.augmented import AugmentedSum
 from protocols.sums.base import SumProtocol
 from protocols.sums.split_and_mix import SplitAndMix
@@ -50,17 +58,18 @@ class Manipulation(Plain):
 def manipulation(
     protocol: object, malicious: int, cap: int | None = None, *, per_count: int | None = None
 ) -> Manipulation:
-    """Return how far some users can move one estimate: of a sum, of a bucket's count, of a sum's coordinate.
+    """Return how far some users can move one estimate: of a sum, of a bucket's or label's count, of a coordinate.
 
     Of a `UnaryVectorSum` it is the norm by which the estimate of the sum of vectors moves; an honest user's is at most
-    1, and her noise's.
+    1, and her noise's. Of a local mean it is the sum of values: divided by how many report, that moves the mean. Of
+    RAPPOR it is how many users of a cohort hold a bit (`dpverify.collection.analysis.strings` has candidates).
 
     Parameters
     ----------
-    protocol : BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum
+    protocol : BitsumProtocol, SumProtocol, BucketSums, VectorSum, UnaryVectorSum, or a local mechanism
         The protocol. For `KernelDensityProtocol` see `density_manipulation`.
     malicious : int
-        m, from 0 to n.
+        m, from 0 to n; of local mechanisms, which have none, any number.
     cap : int, optional
         B, from 1 to 2^53: the shuffler passes on at most so many messages of a user, in one instance (of a histogram:
         in all buckets together). Without it there is no bound where the noise has none.
@@ -95,9 +104,15 @@ def manipulation(
     """
     if cap is not None:
         check_integer("cap", cap, low=1, high=MOST)
+    if isinstance(protocol, LabelRandomizedResponse | LocalMean | Rappor):
+        if per_count is not None:
+            raise TypeError(f"per_count={per_count!r} must be omitted but for a UnaryVectorSum.")
+        check_integer("malicious", malicious, low=0)
+        return _times(malicious, *_of_report(protocol))
     if not isinstance(protocol, BitsumProtocol | BucketSums | VectorSum | SumProtocol | UnaryVectorSum):
         raise TypeError(
-            f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum."
+            f"protocol={protocol!r} must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum, UnaryVectorSum, "
+            "LabelRandomizedResponse, LocalMean or Rappor."
         )
     check_integer("malicious", malicious, low=0, high=protocol.users)
     if isinstance(protocol, UnaryVectorSum):
@@ -162,6 +177,20 @@ def _of_bitsum(protocol: BitsumProtocol, cap: int | None) -> tuple[float, float]
     views = np.eye(len(protocol.alphabet), dtype=np.int64)
     added = protocol.analyze(views) - protocol.analyze(np.zeros_like(views))
     return _over_messages(added, claims_of(protocol).messages_range(protocol)[1], cap)
+
+
+def _of_report(protocol: LabelRandomizedResponse | LocalMean | Rappor) -> tuple[float, float]:
+    """Return the least and the most that one report of a local mechanism can add, of which each user sends one."""
+    if isinstance(protocol, LabelRandomizedResponse):
+        added = [protocol.debias(row)[0] for row in np.eye(protocol.classes)[:2]]  # of this label, or of another one
+    elif isinstance(protocol, Rappor):
+        zero, one = protocol.report_probabilities
+        added = [(bit - zero) / (one - zero) for bit in (0.0, 1.0)]
+    elif isinstance(protocol, LaplaceMean | DiscreteLaplaceMean):
+        return -math.inf, math.inf  # any number is a report
+    else:
+        added = protocol.debias([0, protocol.most if isinstance(protocol, RandomizedResponseMean) else 1]).tolist()
+    return min(0.0, *added), max(0.0, *added)
 
 
 def _of_reports(protocol: VectorSum, cap: int | None) -> tuple[float, float]:

@@ -25,10 +25,11 @@ from numpy.typing import NDArray
 
 from dpverify.collection.client import cell
 from dpverify.collection.query import Asked
+from protocols.rappor.bloom import check_texts
 from protocols.rappor.decoder import BitCounts
 from protocols.rappor.response import Rappor
 
-__all__ = ["bit_counts", "candidate_rows", "named_cells", "strange_strings"]
+__all__ = ["bit_counts", "candidate_moves", "candidate_rows", "named_cells", "strange_strings"]
 
 Floats = NDArray[np.float64]
 _TRIED = np.geomspace(0.5, 2.0, 7)
@@ -147,6 +148,22 @@ def candidate_rows(
         low, high = known.ends(at, users, log)(value)
         found.append((value, float(low), float(high), (text,)))
     return found
+
+
+def candidate_moves(mechanism: Rappor, texts: Sequence[str]) -> list[tuple[float, float]]:
+    """Return the least and the most that one report can add to the number of users of each candidate; both attained.
+
+    The number is a sum over reports of `Y`: whoever sends what she likes takes the cohort and the bits for which hers
+    is largest, or smallest. So m cheats move it by at most m times that, compared with staying away.
+
+    >>> [(least, most)] = candidate_moves(Rappor(bits=8, hashes=1, cohorts=2, f=0.5, p=0.25, q=0.75), ["red"])
+    >>> round(least, 2), round(most, 2)
+    (-4.0, 4.0)
+    """
+    zero, one = mechanism.report_probabilities
+    weights = _Candidates(mechanism, check_texts("candidates", texts)).weights / (one - zero)
+    found = [np.maximum(side * weights * (1.0 - zero), -side * weights * zero).sum(axis=2) for side in (-1.0, 1.0)]
+    return [(-float(low), float(high)) for low, high in zip(*(each.max(axis=1) for each in found), strict=True)]
 
 
 def strange_strings(counts: BitCounts, texts: list[str], side: float) -> list[str]:

@@ -37,8 +37,8 @@ _LARGEST = 2.0**26
 _MOST_SHARES, _MOST_SHAPE, _LISTED = 64, 2.0**12, 2.0**16
 _NO_MATTER = 1e-3
 """Up to which share of epsilon a delta may be that discrete Laplace noise makes no use of."""
-_COARSE, _ROUNDING = 64, 0.01
-"""Steps of a first plan for real numbers; and what rounding may add to the squared error, over what the noise does."""
+_COARSE, _FEW, _ROUNDING = 64, 8, 0.01
+"""Steps of a first plan for real numbers, fewer where laws are listed; what rounding may add to the squared error."""
 _EXACT = 2**53 - 1
 _MOST_LEVELS = 1024
 """Up to so many steps integers are sent as they are: of more few messages are worth what rounding errs."""
@@ -47,8 +47,10 @@ _ENDS = 5e-4
 _WRAPS = 1e-20
 """The chance, about, with which noise may leave the range of the estimates, on either side."""
 
-_Maker = Callable[[Budget, int, int, int], SumProtocol]
-"""Returns a protocol for a budget, users, the largest integer and instances."""
+_Maker = Callable[..., SumProtocol]
+"""Returns a protocol for a budget, users, the largest integer and instances; of a shape near a given one."""
+_LOOSE = 1e-4
+"""How closely noise is bounded while shapes are compared; what is chosen is bounded more closely, and accounted for."""
 
 
 @dataclass(frozen=True)
@@ -180,7 +182,7 @@ def plan_sums(
         if progress is not None:
             progress(done, len(names))
         try:
-            plans.append(_planned(_MAKERS[name], target, span, instances, fit=fit))
+            plans.append((_fitted if fit else _planned)(_MAKERS[name], target, span, instances))
         except InfeasibleBudgetError as error:
             failures[name] = str(error)
         except CapacityError:  # in terms of a law that nobody asked for
@@ -194,19 +196,31 @@ def plan_sums(
     return SumPlans(target, users, span.largest, instances, curator, tuple(plans), failures, *ends)
 
 
-def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int, *, fit: bool) -> SumPlan:
-    """Return the plan of a protocol for a span, aiming a little lower where the account does not confirm the search.
+def _fitted(maker: _Maker, budget: Budget, span: SumProtocol, instances: int) -> SumPlan:
+    """Return the plan of a protocol for a span in as many steps as its noise leaves hardly visible.
 
-    To `fit` steps into the noise, that of few tells how many are enough: its share of the span is the same.
+    That of few tells how many: its share of the span is the same, and so is the best shape. Where there is too much
+    noise for laws of that shape to be listed, fewer steps may be better than another law.
     """
-    if fit:
-        coarse = maker(budget, span.users, _COARSE, instances)
-        claims: Any = mechanism_claims_of(coarse)
-        noise = math.sqrt(claims.variance(coarse)) / _COARSE
-        fitting = math.ceil(math.sqrt(span.users / (4.0 * _ROUNDING)) / max(noise, 1.0 / _LARGEST))
-        steps = max(min(fitting, _EXACT // span.users), 1)
-        fine = span.steps is None and steps >= span.levels  # of integers
-        return _planned(maker, budget, span if fine else replace(span, steps=steps), instances, fit=False)
+    levels = _FEW if maker in (_split_and_mix, _augmented) else _COARSE
+    coarse = maker(budget, span.users, levels, instances)
+    claims: Any = mechanism_claims_of(coarse)
+    noise = math.sqrt(claims.variance(coarse)) / levels
+    fitting = math.ceil(math.sqrt(span.users / (4.0 * _ROUNDING)) / max(noise, 1.0 / _LARGEST))
+    steps = max(min(fitting, _EXACT // span.users), 1)
+    if span.steps is None and steps >= span.levels:  # of integers
+        return _planned(maker, budget, span, instances)
+    if not isinstance(coarse, (SplitAndMix, AugmentedSum)):
+        return _planned(maker, budget, replace(span, steps=steps), instances)
+    near = functools.partial(maker, shape=coarse.shape)
+    rows = [_planned(near, budget, replace(span, steps=steps), instances)]
+    if rows[0].parameters["shape"] < coarse.shape:
+        rows.append(_planned(near, budget, replace(span, steps=max(1, steps // 8)), instances))
+    return min(rows, key=lambda row: row.rmse)
+
+
+def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int) -> SumPlan:
+    """Return the plan of a protocol for a span, aiming a little lower where the account does not confirm the search."""
     for slack in _SLACKS:
         aim = Budget(budget.epsilon * (1.0 - slack), budget.delta)
         made = maker(aim, span.users, span.levels, instances)
@@ -216,7 +230,7 @@ def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int, *
             break
     else:
         raise CapacityError(f"the account finds {found.epsilon.upper!r} where the search did epsilon={aim.epsilon!r}.")
-    claims = mechanism_claims_of(protocol)
+    claims: Any = mechanism_claims_of(protocol)
     sent = claims.messages_per_user(protocol)
     size = sent * claims.bytes_per_message(protocol)
     return SumPlan(
@@ -224,16 +238,22 @@ def _planned(maker: _Maker, budget: Budget, span: SumProtocol, instances: int, *
     )
 
 
-def _epsilon(protocol: SumProtocol, instances: int, delta: float) -> float:
+def _epsilon(protocol: SumProtocol, instances: int, delta: float, width: float = _WIDTH) -> float:
     """Return an upper bound on the composed epsilon of the noise, quickly."""
     claims: Any = mechanism_claims_of(protocol)
-    curve = claims.composed(protocol, Full(instances), _WIDTH, delta)
+    curve = claims.composed(protocol, Full(instances), width, delta)
     assert isinstance(curve, FamilyComposition)
     return curve.epsilon(delta, quick=True).upper
 
 
 def _least(
-    made: Callable[[float], SumProtocol], budget: Budget, instances: int, delta: float, start: float, name: str
+    made: Callable[[float], SumProtocol],
+    budget: Budget,
+    instances: int,
+    delta: float,
+    start: float,
+    name: str,
+    width: float = _WIDTH,
 ) -> float:
     """Return the least argument, about, at which a protocol meets the budget at this delta."""
     if delta <= 0.0:
@@ -241,7 +261,7 @@ def _least(
     check_not_too_rare(budget.delta, instances)
 
     def epsilon(amount: float) -> float:
-        return _epsilon(made(amount), instances, delta)
+        return _epsilon(made(amount), instances, delta, width)
 
     found = smallest_at_level(epsilon, budget.epsilon, start, _LARGEST, _TOLERANCE)
     if found is None:
@@ -285,8 +305,8 @@ def _negative_binomial(budget: Budget, users: int, largest: int, instances: int)
     return made(rest)
 
 
-_Noise = Callable[[float, int, int, float, float], SplitAndMix]
-"""Returns noise of a shape, for a modulus, shares and a delta, from about a deviation on."""
+_Noise = Callable[..., SplitAndMix]
+"""Returns noise of a shape, for a modulus, shares and a delta, from about a deviation on, as closely as is said."""
 
 
 def _deviation(found: SplitAndMix) -> float:
@@ -294,9 +314,12 @@ def _deviation(found: SplitAndMix) -> float:
 
 
 def _two_sided(
-    budget: Budget, users: int, largest: int, instances: int, name: str = "split-and-mix"
+    budget: Budget, users: int, largest: int, instances: int, near: float, name: str = "split-and-mix"
 ) -> tuple[SplitAndMix, _Noise]:
-    """Return the noise of either sign with the least deviation, in a protocol of one share, and what finds others."""
+    """Return about the noise of either sign with the least deviation, in one share, and what finds others closely.
+
+    Its shape is looked for from one on that is near.
+    """
 
     def made(shape: float, modulus: int, shares: int, deviation: float) -> SplitAndMix:
         # 2 r p / (1-p)^2 is the variance; p may be tiny.
@@ -304,30 +327,39 @@ def _two_sided(
         p = twice / (shape + math.sqrt(shape * shape + twice)) ** 2
         return SplitAndMix(users, largest, modulus, shares, p, shape)
 
-    def noise(shape: float, modulus: int, shares: int, delta: float, start: float) -> SplitAndMix:
+    def noise(
+        shape: float, modulus: int, shares: int, delta: float, start: float, width: float = _WIDTH
+    ) -> SplitAndMix:
         of_deviation = functools.partial(made, shape, modulus, shares)
         pure = math.exp(-budget.epsilon / largest) * (1.0 + 4e-15)
         if shape == 1.0 and instances == 1 and 0.0 < delta < _NO_MATTER * budget.epsilon and 0.0 < pure < 1.0:
             # The largest loss is epsilon + (1 + p) delta at most: the least p is known, up to that.
             return replace(of_deviation(1.0), p=pure)
-        return of_deviation(_least(of_deviation, budget, instances, delta, start, name))
+        return of_deviation(_least(of_deviation, budget, instances, delta, start, name, width))
 
-    # The shape by the noise alone: from discrete Laplace noise on, as long as the error falls.
-    start, roomy = _start(budget, largest, instances), 2**53
-    best = noise(1.0, roomy, 1, budget.delta, start)
-    while best.shape < _MOST_SHAPE and _deviation(best) < _LISTED:
+    def alone(shape: float, start: float) -> SplitAndMix | None:
+        """Return noise about as it will be; None where there is too much for a law that has to be listed."""
+        if not 1.0 <= shape <= _MOST_SHAPE or (shape > 1.0 and start >= _LISTED):
+            return None
         try:
-            other = noise(2.0 * best.shape, roomy, 1, budget.delta, _deviation(best))
-        except CapacityError:  # too much noise for a law that has to be listed one by one
+            return noise(shape, 2**53, 1, budget.delta, start, _LOOSE)
+        except CapacityError:
+            return None
+
+    # The shape by the noise alone, as long as the error falls: to larger ones, or, if none is better, to smaller ones.
+    start = _start(budget, largest, instances)
+    best = (near > 1.0 and alone(near, start)) or noise(1.0, 2**53, 1, budget.delta, start, _LOOSE)
+    first, sure = best.shape, 1.0 - 2.0 * _LOOSE
+    for factor in (2.0, 0.5) if first > 1.0 else (2.0,):
+        while (other := alone(factor * best.shape, _deviation(best))) and _deviation(other) < sure * _deviation(best):
+            best = other
+        if best.shape != first:
             break
-        if _deviation(other) >= _deviation(best):
-            break
-        best = other
     return best, noise
 
 
-def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> SplitAndMix:
-    best, noise = _two_sided(budget, users, largest, instances)
+def _split_and_mix(budget: Budget, users: int, largest: int, instances: int, shape: float = 1.0) -> SplitAndMix:
+    best, noise = _two_sided(budget, users, largest, instances, shape)
     roomy, margin = 2**53, two_sided(best.shape, best.p, _WRAPS).stop
     modulus = 2 ** (users * largest + 2 * math.ceil(1.1 * margin)).bit_length()
     if modulus > roomy:
@@ -347,11 +379,12 @@ def _split_and_mix(budget: Budget, users: int, largest: int, instances: int) -> 
     )
 
 
-def _augmented(budget: Budget, users: int, largest: int, instances: int) -> AugmentedSum:
+def _augmented(budget: Budget, users: int, largest: int, instances: int, shape: float = 1.0) -> AugmentedSum:
     name = "augmented-sum"
     if budget.delta == 0.0:
         raise InfeasibleBudgetError(f"delta=0 cannot be met by {name}: its views are not pure DP.")
-    best, _ = _two_sided(budget, users, largest, instances, name)
+    about, noise = _two_sided(budget, users, largest, instances, shape, name)
+    best = noise(about.shape, 2**53, 1, budget.delta, _deviation(about))
     # What the last values tell is infinitely lost, and next to nothing of delta.
     margin = two_sided(best.shape, best.p, max(_ENDS * budget.delta / instances, 1e-280)).stop + largest
     return AugmentedSum(users, largest, margin, best.p, best.shape)

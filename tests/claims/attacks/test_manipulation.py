@@ -22,7 +22,13 @@ from protocols.bitsum import (
 )
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
+from protocols.local.labels import LabelRandomizedResponse
+from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
+from protocols.local.one_bit import OneBitMean
+from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.lsq import GaussianFeatures
+from protocols.rappor.decoder import BitCounts
+from protocols.rappor.response import Rappor
 from protocols.shuffler import shuffle
 from protocols.sums import PoissonSum, SplitAndMix
 from protocols.sums.vectors import UnaryVectorSum
@@ -145,7 +151,8 @@ def test_what_cannot_be_asked_is_refused() -> None:
         (
             lambda: manipulation(7, 1),
             TypeError,
-            r"^protocol=7 must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum or UnaryVectorSum\.$",
+            r"^protocol=7 must be a BitsumProtocol, SumProtocol, BucketSums, VectorSum, UnaryVectorSum, "
+            r"LabelRandomizedResponse, LocalMean or Rappor\.$",
         ),
     ):
         made: Any = call
@@ -186,3 +193,52 @@ def test_cheats_move_the_norm_of_a_sum_of_vectors_no_farther(cap: int | None, pe
     assert manipulation(protocol, 2).upper == math.inf
     with pytest.raises(TypeError, match=r"^per_count=2 must be omitted but for a UnaryVectorSum\.$"):
         manipulation(BITSUMS[0], 1, per_count=2)
+
+
+LOCAL: tuple[Any, ...] = (
+    LabelRandomizedResponse(4, 1.5),
+    LabelRandomizedResponse(1, 1.5),
+    RandomizedResponseMean(1.5, levels=5),
+    OneBitMean(0.7, largest=3.0),
+    Rappor(6, 2, cohorts=2, f=0.5, p=0.25, q=0.75),
+)
+
+
+@pytest.mark.parametrize("protocol", LOCAL, ids=repr)
+def test_no_reports_of_local_mechanisms_move_an_estimate_by_more(protocol: Any) -> None:
+    """Every multiset of reports of two cheats, beside honest ones."""
+    rng = np.random.default_rng(2)
+
+    def estimate(reports: list[int]) -> float:
+        if isinstance(protocol, LabelRandomizedResponse):
+            return float(protocol.debias(np.bincount(reports, minlength=protocol.classes))[0])
+        if isinstance(protocol, Rappor):
+            bits = np.zeros((len(reports), 6), dtype=bool)
+            bits[:, 3] = reports
+            return float(BitCounts.of(protocol, np.zeros(len(reports), dtype=int), bits).debiased[0, 3])
+        return protocol.estimate(reports) * len(reports)
+
+    known = range(protocol.classes if isinstance(protocol, LabelRandomizedResponse) else 2)
+    known = range(protocol.levels) if isinstance(protocol, RandomizedResponseMean) else known
+    honest = rng.choice(known, 20).tolist()
+    moves = [
+        estimate(honest + list(forged)) - estimate(honest)
+        for size in range(3)
+        for forged in itertools.combinations_with_replacement(known, size)
+    ]
+    found = manipulation(protocol, 2)
+    assert_allclose([min(moves), max(moves)], [found.lower, found.upper], rtol=1e-11, atol=1e-11)
+    with pytest.raises(TypeError, match="per_count=2 must be omitted"):
+        manipulation(protocol, 2, per_count=2)
+
+
+def test_local_ends_are_those_of_the_closed_forms() -> None:
+    epsilon = 1.5
+    rest = math.expm1(epsilon)
+    labels = manipulation(LabelRandomizedResponse(4, epsilon), 3)
+    assert_allclose([labels.lower, labels.upper], [-3 / rest, 3 * (math.exp(epsilon) + 2) / rest])
+    bit = manipulation(OneBitMean(epsilon, largest=2.0), 3)
+    assert_allclose([bit.lower, bit.upper], [-6 / rest, 6 * math.exp(epsilon) / rest])
+    for noisy in (LaplaceMean(epsilon), DiscreteLaplaceMean(epsilon)):
+        assert manipulation(noisy, 1) == Manipulation(1, -math.inf, math.inf)
+        assert manipulation(noisy, 0) == Manipulation(0, 0.0, 0.0)

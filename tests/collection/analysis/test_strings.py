@@ -11,7 +11,13 @@ import pytest
 from numpy.typing import NDArray
 
 from dpverify.collection.analysis.aggregate import aggregate
-from dpverify.collection.analysis.strings import _Candidates, bit_counts, candidate_rows, strange_strings
+from dpverify.collection.analysis.strings import (
+    _Candidates,
+    bit_counts,
+    candidate_moves,
+    candidate_rows,
+    strange_strings,
+)
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batches
 from dpverify.collection.manifest import manifest
@@ -136,3 +142,17 @@ def test_real_reports_are_counted_and_told(tmp_path: Path) -> None:
         assert [alarm.query for alarm in aggregate(plan, sums, candidates=some, level=1e-3).alarms] == ["words"]
     with pytest.raises(ValueError, match="combinations"):
         aggregate(plan, sums, candidates=[str(number) for number in range(65)])
+
+
+@pytest.mark.parametrize("mechanism", TEXTS, ids=repr)
+def test_no_report_of_any_cohort_moves_a_candidate_by_more(mechanism: Rappor) -> None:
+    texts = TEXTS[mechanism]
+    reports = [
+        BitCounts.of(mechanism, [cohort], [report])
+        for cohort, report in itertools.product(range(2), itertools.product((0, 1), repeat=3))
+    ]
+    for at, (least, most) in enumerate(candidate_moves(mechanism, texts)):
+        moved = [candidate_rows(counts, texts, 0.1)[at][0] for counts in reports]
+        assert (min(moved), max(moved)) == pytest.approx((least, most))
+    with pytest.raises(TypeError):
+        candidate_moves(mechanism, "a")
