@@ -81,6 +81,9 @@ def test_two_copies_less_are_covered() -> None:
         base = module._base(made, COPIES, tilt)
         for copies in range(COPIES - 2, COPIES + 1):
             assert float(exact(mix, copies)) <= base
+        laws = variables([*MIXES["two jumps"], *mix, *MIXES["both skews"]])
+        each = [module._bound(law, COPIES, tilt, law.log_mgf(tilt, COPIES), 2**14) for law in laws]
+        assert module._base(laws, COPIES, tilt) == max(each)
     mean, variance = module._moments(made, COPIES)
     assert mean >= (COPIES - 2) * -0.625
     assert variance >= COPIES * (0.875 - 0.625**2)
