@@ -112,6 +112,7 @@ if TYPE_CHECKING:
     from dpverify.planning.steps.calibration import largest_rate, least_noise, most_steps
     from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
     from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep
+    from dpverify.planning.steps.mixtures import MixtureStep
     from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
     from dpverify.planning.steps.step import NoisyStep
     from dpverify.planning.sums.fronts import sum_front
@@ -178,6 +179,7 @@ __all__ = [
     "LabelRandomizedResponse",
     "LaplaceMean",
     "LocalRandomizedResponse",
+    "MixtureStep",
     "NegativeBinomial",
     "NegativeBinomialPair",
     "NegativeBinomialSum",
@@ -286,6 +288,7 @@ _HOMES = {
     "dpverify.planning.steps.calibration": ("largest_rate", "least_noise", "most_steps"),
     "dpverify.planning.steps.integers": ("DiscreteLaplaceStep", "IntegerStep"),
     "dpverify.planning.steps.listed": ("BoundedRangeStep", "OpaqueStep"),
+    "dpverify.planning.steps.mixtures": ("MixtureStep",),
     "dpverify.planning.steps.renyi": ("ConcentratedStep", "RenyiStep"),
     "dpverify.planning.steps.step": ("NoisyStep",),
     "dpverify.planning.sweeps.fronts": ("front",),

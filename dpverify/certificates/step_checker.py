@@ -116,6 +116,7 @@ class Checker:
 
     def step(self, way, own, cells):
         """Return a measure of one step by its heights where cells begin and end: rule 5."""
+        self.work(10 * len(cells) + cells[-1] - cells[0])
         found = ((k, self.height(Fraction(self.node(k), self.one), way, own)) for k in reversed(cells))
         heights = [(k, over(h.numerator << self.bits, h.denominator)) for k, h in found]
         masses, total, weighted = [0] * (cells[-1] - cells[0] + 1), heights[0][1], 0
@@ -236,14 +237,12 @@ def composed(given):
     together, adjacency = given["together"], claim["adjacency"]
     if given["format"] != FORMAT or not isinstance(together, list) or not together:
         raise ValueError(f"format must be {FORMAT!r}, and together a list of one or more.")
-    grid, entries = (
-        Checker(claim["bits"], claim["grid"], claim["window"]),
-        [entry_of(one, adjacency) for one in together],
-    )
+    grid = Checker(claim["bits"], claim["grid"], claim["window"])
+    entries = [entry_of(one, adjacency) for one in together]
     said = [f"Accepted: epsilon {given['epsilon']}, delta {given['delta']}, if one record {CHANGES[adjacency]}, for"]
     totals = []
     for way in [EITHER] if adjacency == "replace-one" else [THERE, BACK]:
-        parts = [grid.power({1: grid.step(way, own, cells)}, steps) for own, cells, steps, _ in entries]
+        parts = (grid.power({1: grid.step(way, own, cells)}, steps) for own, cells, steps, _ in entries)
         totals.append(reduce(grid.product, parts))
     return grid, totals, claim, "\n".join([*said, *(words for *_, words in entries)])
 

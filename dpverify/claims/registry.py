@@ -161,6 +161,7 @@ _OWN: dict[Group, dict[str, Line]] = {
         "response-step": Line("claims:ResponseStepClaims", commands=()),
         "concentrated-step": Line("claims:ConcentratedStepClaims", commands=()),
         "renyi-step": Line("claims:RenyiStepClaims", commands=()),
+        "mixture-step": Line("claims:MixtureStepClaims", commands=()),
         "random-allocation": Line("claims:RandomAllocationClaims", commands=()),
     },
     Group.AUDIT_TESTS: {},

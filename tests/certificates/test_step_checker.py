@@ -254,6 +254,14 @@ def test_the_certificate_of_the_repository_is_accepted() -> None:
         checker.checked(CERTIFICATE | {"epsilon": repr(0.999 * float(CERTIFICATE["epsilon"]))})
 
 
+def test_a_wide_window_is_counted_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checker, "MOST_WORK", 200_000)
+    with pytest.raises(checker.Refused, match="work"):
+        checker.Checker(80, 16, (-9, 9)).step(
+            checker.THERE, (checker.Checker.laplace, Fraction(4), Fraction(1)), [-131_072, 131_072]
+        )
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("line", "mutated"), MUTANTS, ids=[mutated[:40] for _, mutated in MUTANTS])
 def test_every_charge_is_needed(line: str, mutated: str) -> None:

@@ -13,6 +13,7 @@ from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.events import is_event, steps_of_event
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
 from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.mixtures import MixtureStep
 from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
 from protocols.validation import check_integer
@@ -29,6 +30,7 @@ _STEPS = (
     ResponseStep,
     RenyiKnown,
     RandomAllocation,
+    MixtureStep,
 )
 
 

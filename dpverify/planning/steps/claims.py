@@ -15,6 +15,7 @@ from dpverify.guarantee import Adjacency, Interval, PrivacyCurve, ThreatModel
 from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.integers import DiscreteLaplaceStep, IntegerStep
 from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, ResponseStep
+from dpverify.planning.steps.mixtures import MixtureStep
 from dpverify.planning.steps.renyi import ConcentratedStep, RenyiStep
 from dpverify.planning.steps.step import NoisyStep, Steps
 
@@ -23,6 +24,7 @@ __all__ = [
     "ConcentratedStepClaims",
     "DiscreteLaplaceStepClaims",
     "IntegerStepClaims",
+    "MixtureStepClaims",
     "NoisyStepClaims",
     "OpaqueStepClaims",
     "RandomAllocationClaims",
@@ -126,3 +128,9 @@ class RandomAllocationClaims(StepClaims):
     """The twin of `RandomAllocation`, of whole passes."""
 
     name, protocol = "random-allocation", RandomAllocation
+
+
+class MixtureStepClaims(StepClaims):
+    """The twin of `MixtureStep`."""
+
+    name, protocol = "mixture-step", MixtureStep

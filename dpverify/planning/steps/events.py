@@ -13,6 +13,7 @@ from typing import Any
 from dpverify.guarantee import enclosing_floats
 from dpverify.planning.steps.integers import DiscreteLaplaceStep
 from dpverify.planning.steps.listed import ResponseStep
+from dpverify.planning.steps.mixtures import MixtureStep
 from dpverify.planning.steps.renyi import ConcentratedStep
 from dpverify.planning.steps.sampling import Sampling
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Step
@@ -48,8 +49,8 @@ def steps_of_event(event: Any) -> list[tuple[Step, int]]:
     """Return the steps that an event is composed of, and how often each is made.
 
     - event: Composed, also of itself, of Gaussian and Laplace noise, discrete Laplace noise, each on all records, by
-      Poisson sampling or in batches of a fixed size without replacement; of randomized response and of
-      zero-concentrated privacy. The rate of a batch is the next float above its share.
+      Poisson sampling or in batches of a fixed size without replacement; of mixtures of Gaussians, randomized
+      response and zero-concentrated privacy. The rate of a batch is the next float above its share.
 
     Raises ValueError for what is not covered, in a sentence that names it, and for what has no step at all.
     """
@@ -70,6 +71,11 @@ def _parts(event: Any, count: int) -> Iterator[tuple[Step, int]]:
             yield from _parts(part, count)
     elif name in _NOISE:
         yield _NOISE[name](event, 1.0, Sampling.POISSON), count
+    elif name == "MixtureOfGaussiansDpEvent":
+        kept = [(move, share) for move, share in zip(event.sensitivities, event.sampling_probs, strict=True) if share]
+        if any(move for move, _ in kept):
+            moves, weights = zip(*kept, strict=True)
+            yield MixtureStep(event.standard_deviation, moves, weights), count
     elif name == "ZCDpEvent":
         yield ConcentratedStep(event.rho, event.xi), count
     elif (name == _SAMPLED and event.sampling_probability == 0.0) or (name == _BATCHES and event.sample_size == 0):

@@ -32,6 +32,7 @@ STEPS: list[Any] = [
     dpverify.ConcentratedStep(0.01),
     dpverify.RenyiStep([2, 8], [0.01, 0.04]),
     dpverify.RandomAllocation(9.0, 2),
+    dpverify.MixtureStep(9.0, [0, 1], [0.9, 0.1]),  # type: ignore[arg-type]
 ]
 
 

@@ -124,3 +124,11 @@ def test_what_is_not_covered_is_refused_by_name(event: Any, words: str) -> None:
         dpverify.account(event, delta=1e-5)
     with pytest.raises(ValueError, match=r"^noise=0\.0 must be"):
         dpverify.account(dp_event.GaussianDpEvent(0.0), delta=1e-5)
+
+
+def test_mixtures_of_gaussians_are_steps_without_what_never_happens() -> None:
+    mixed = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0, 1.0, 3.0], [0.75, 0.25, 0.0])
+    assert steps_of_event(mixed) == [(dpverify.MixtureStep(2.0, (0.0, 1.0), (0.75, 0.25)), 1)]
+    nothing = dp_event.MixtureOfGaussiansDpEvent(2.0, [0.0], [1.0])
+    with pytest.raises(ValueError, match="must hold at least one step"):
+        steps_of_event(nothing)
