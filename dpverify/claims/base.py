@@ -116,6 +116,17 @@ class MechanismClaims(Claims[P]):
         """
         raise ValueError(f"protocol={protocol!r} cannot be composed with others: {self.name} has no listed law here.")
 
+    def near_families(self, protocol: P, threat_model: ThreatModel, tail: float, *, loose: bool = False) -> Families:
+        """Return families as `families` does, of views that those of a run are near: see `apart`."""
+        return self.families(protocol, threat_model, tail, loose=loose)
+
+    def apart(self, protocol: P) -> tuple[float, float]:
+        """Return how far a run's views are, in total variation, from those of `near_families`, for every dataset.
+
+        Returns: At most so far for upper bounds; and what is attained from what those bounds are said to attain.
+        """
+        return 0.0, 0.0
+
     def changes_jointly(self, protocol: P, threat_model: ThreatModel) -> bool:
         """Return whether an input changes the bits of a run together, so that `joint` says how."""
         return False

@@ -26,7 +26,7 @@ def _in_lines(what: str) -> Progress:
 
     def tell(done: float, total: float, now: str = what) -> None:
         nonlocal last
-        if time.monotonic() >= last + _EVERY:
+        if done < total and time.monotonic() >= last + _EVERY:
             last = time.monotonic()
             shown = f"{done:,}" if done == int(done) else f"{done:,.1f}"  # of a search, the share that is done
             typer.echo(f"{now}: {shown} of {total:,} ...", err=True)

@@ -13,16 +13,19 @@ from typing import Any
 import numpy as np
 
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.shared.shares import split_distance
 from dpverify.collection.densities.signs import SECOND_MOMENT, Signs
 from dpverify.collection.rotations.turned import MOST_DIMENSION, ROUNDED_SHARE, Turned, planned, signs_of
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import randomized_response
 from dpverify.guarantee import InfeasibleBudgetError, Number, exact_number
+from dpverify.laws.two_sided import two_sided
 from dpverify.planning.schedules.day import Day
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.sums.base import SumProtocol
+from protocols.sums.split_and_mix import SplitAndMix
 from protocols.sums.unary import PoissonSum
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_choice, check_flag, check_integer
@@ -50,6 +53,11 @@ TWO_OF = (*ONE_OF, "weights")
 """Of these a change moves two sums."""
 _FINE, _ROUNDED = 64, 0.01
 """Up to so many steps integers are sent as they are; and how much of a number's squared error rounding may be else."""
+_SHAPES = {"split-and-mix": 16.0, "laplace": 1.0}
+"""Of noise of either sign: nearly normal, as many sums together ask for, and the best for one alone."""
+_NEAR, _MOST_SHARES, _WRAPS = 2.0**-60, 64, 1e-20
+"""How near shares are to the sum among half of the users, of how many at most; and how often noise wraps round."""
+_NUMBERS = ("poisson", *_SHAPES)
 _ASKS = (*_LEAST, "weights")
 
 
@@ -149,7 +157,7 @@ def _changed(asks: str, sums: int) -> int:
     return 2 if asks in TWO_OF else sums
 
 
-def _summed(query: Query, users: int, error: float) -> PoissonSum:
+def _summed(query: Query, bitsum: str, users: int, error: float) -> SumProtocol:
     """Return the sum of numbers with this root mean squared error: so many steps that rounding hardly errs."""
     assert query.number is not None
     (low, high), steps = map(float, query.number), None
@@ -158,9 +166,20 @@ def _summed(query: Query, users: int, error: float) -> PoissonSum:
         steps = None if not query.real and steps >= high - low else steps
     step = 1.0 if steps is None else (high - low) / steps
     # Less than rounding leaves of the squared error, so that more error is always more noise.
-    return PoissonSum(
-        users, high, (1.0 - _ROUNDED * (steps is not None)) * (error / step) ** 2, smallest=low, steps=steps
-    )
+    variance = (1.0 - _ROUNDED * (steps is not None)) * (error / step) ** 2
+    if bitsum == "poisson":
+        return PoissonSum(users, high, variance, smallest=low, steps=steps)
+    # 2 r p / (1-p)^2 is the variance; p may be tiny.
+    shape = _SHAPES[bitsum]
+    p = 2.0 * variance * shape / (shape + math.sqrt(shape * shape + 2.0 * shape * variance)) ** 2
+    most = users * (int(high - low) if steps is None else steps)
+    modulus = 2 ** (most + 2 * math.ceil(1.1 * two_sided(shape, p, _WRAPS).stop)).bit_length()
+    if modulus > 2**31:
+        raise InfeasibleBudgetError(f"users={users} have sums that no modulus below 2^31 has room for.")
+    for shares in range(3, _MOST_SHARES + 1):
+        if split_distance(max(2, users // 2), shares, modulus, _NEAR) <= _NEAR:
+            return SplitAndMix(users, high, modulus, shares, p, shape, smallest=low, steps=steps)
+    raise InfeasibleBudgetError(f"users={users} are too few to hide shares among, of which {_MOST_SHARES} are tried.")
 
 
 @dataclass(frozen=True)
@@ -205,9 +224,10 @@ class Query:
         Of the waves, or of a vector's rotation, with the name: public.
     weight : number
         A query of twice the weight shall have half of the relative error.
-    bitsum : {"rr", "poisson"}, optional
-        The protocol of each sum; when omitted that of which a user uploads fewer bits. Of a vector or a number
-        "poisson".
+    bitsum : {"rr", "poisson", "split-and-mix", "laplace"}, optional
+        The protocol of each sum; when omitted that of which a user uploads fewer bits. Of a vector
+        "poisson", and of a number, too, unless it is "split-and-mix", whose shares tell no more than the sum, or the
+        same with "laplace" noise: a third of the error where one number of one day is all that is asked.
 
     Raises
     ------
@@ -263,7 +283,7 @@ class Query:
         if not exact_number("weight", self.weight) > 0:
             raise ValueError(f"weight={self.weight!r} must be in (0, inf).")
         if self.bitsum is not None:
-            known = BITSUMS if self.vector is None and self.number is None else ("poisson",)
+            known = ("poisson",) if self.vector is not None else BITSUMS if self.number is None else _NUMBERS
             object.__setattr__(self, "bitsum", check_choice("bitsum", self.bitsum, known))
 
     def _check_number(self) -> None:
@@ -333,7 +353,7 @@ class Query:
     def protocol(self, bitsum: str, users: int, error: float) -> Any:
         """Return the protocol of each of its sums, by that bitsum, with this root mean squared error in users."""
         if self.number is not None:
-            return _summed(self, users, error)
+            return _summed(self, bitsum, users, error)
         return BITSUMS[bitsum](users, error) if self.vector is None else planned(users, self.vector, error)
 
     def rmse(self, protocol: Any) -> float:
@@ -356,6 +376,8 @@ class Query:
             size, noise = protocol.dimension, protocol.noise.noise_mean / protocol.users
             return float(size * (protocol.scale / math.sqrt(size) + 2.0 * noise) * size.bit_length())
         if self.number is not None:
+            if isinstance(protocol, SplitAndMix):
+                return float(self.sums * protocol.shares * (protocol.modulus - 1).bit_length())
             noise = self.sums * protocol.noise_mean / protocol.users
             return float(protocol.levels + noise) * max(1, (self.sums - 1).bit_length())
         if claims.messages_range(protocol) == (1, 1):

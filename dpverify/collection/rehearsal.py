@@ -26,7 +26,7 @@ from dpverify.collection.batches import Batch, Batches, instances
 from dpverify.collection.client import read_manifest
 from dpverify.collection.densities.rehearsed import HeldPoints, tossed
 from dpverify.collection.manifest import Manifest, asked_in
-from dpverify.collection.numbers.rehearsed import HeldNumbers, sent_messages
+from dpverify.collection.numbers.rehearsed import HeldNumbers, sent_messages, sent_shares
 from dpverify.collection.recipes import randomizers
 from dpverify.collection.rotations.rehearsed import HeldVectors, sent_counts
 from dpverify.collection.tables import probabilities
@@ -35,7 +35,7 @@ from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.histogram import BucketSums
-from protocols.sums import UnarySum
+from protocols.sums import SumProtocol
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_real
 
@@ -129,7 +129,7 @@ def rehearse(
     Parameters
     ----------
     plan : Manifest
-        Whose queries are of bits, levels, buckets, strings, densities, vectors or sums of messages.
+        Whose queries are of bits, levels, buckets, strings, densities, vectors or numbers.
     folder : Path
         Where batches are written, one folder a day: a new one, or that of an earlier rehearsal with the same arguments,
         whose files stay. Days may be more, or fewer, and the confidence and the workers others.
@@ -169,8 +169,8 @@ def rehearse(
     queries = read_manifest(plan.data, plan.hash)["queries"]
     asked = [asked_in(query) for query in queries]
     for each in asked:
-        if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum, UnarySum)):
-            raise TypeError(f"plan must have queries of bits, buckets, points, vectors or messages, not {each.name!r}.")
+        if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum, SumProtocol)):
+            raise TypeError(f"plan must have queries of bits, buckets, points, vectors or numbers, not {each.name!r}.")
     users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
     days, workers = check_integer("days", days, low=1), check_integer("workers", workers, low=1)
     for name, share in (("offline", offline), ("cheats", cheats)):
@@ -190,7 +190,7 @@ def rehearse(
             points[name] = HeldVectors.of(name, each.turned, given, follow)
         elif each.points is not None:
             points[name] = HeldPoints.of(query, given, follow)
-        elif isinstance(each.protocol, UnarySum):
+        elif isinstance(each.protocol, SumProtocol):
             points[name] = HeldNumbers.of(query, each.protocol, given, follow)
         truths.append(points[name].bits if name in points else _held(query, _shares(query, given), follow))
     at = {name: each.points for name, each in points.items() if isinstance(each, HeldPoints)}
@@ -299,7 +299,8 @@ def _written(
     if not path.exists():
         rng = np.random.default_rng(key)
         counts = _SENT[query["kind"]](query, held, cheats, rng)
-        made = batches.batch(path, batch=name, query=place, instance=instance, users=users, count=int(counts.sum()))
+        size = counts.size if query["kind"] == "shares" else int(counts.sum())
+        made = batches.batch(path, batch=name, query=place, instance=instance, users=users, count=size)
         batches.write_packed(made, _ordered(made, counts, rng), durable=False)
     return path.stat().st_size
 
@@ -351,8 +352,8 @@ def _of_buckets(
     return sent
 
 
-_SENT: dict[str, Callable[..., NDArray[np.int64]]]
-_SENT = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets, "unary": sent_counts, "sum": sent_messages}
+_SENT: dict[str, Callable[..., Any]] = {"report": _of_report, "counts": _of_counts, "buckets": _of_buckets}
+_SENT |= {"unary": sent_counts, "sum": sent_messages, "shares": sent_shares}
 
 
 def _ordered(made: Batch, counts: NDArray[np.int64], rng: np.random.Generator) -> Iterator[NDArray[np.uint8]]:
@@ -363,8 +364,9 @@ def _ordered(made: Batch, counts: NDArray[np.int64], rng: np.random.Generator) -
     elif width:
         if made.messages > _LARGEST:
             raise CapacityError(f"{made.messages:,} messages of {width} bits must be at most {_LARGEST:,} in a file.")
-        symbols = rng.permutation(np.repeat(np.arange(counts.size, dtype=np.uint32), counts))
-        bits = symbols[:, np.newaxis] >> np.arange(width, dtype=np.uint32)[::-1] & 1
+        known = made.query["kind"] != "shares"
+        symbols = rng.permutation(np.repeat(np.arange(counts.size, dtype=np.uint32), counts)) if known else counts
+        bits = symbols[:, np.newaxis] >> np.arange(width, dtype=symbols.dtype)[::-1] & 1
         yield np.packbits(bits.astype(np.uint8))
 
 

@@ -12,6 +12,7 @@ import pytest
 from scipy.stats import poisson
 
 from dpverify import account
+from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.client import Client
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import manifest
@@ -208,6 +209,11 @@ def test_numbers_err_as_they_say_and_send_few_messages(asked: dict[str, Any], me
         rounded = 0.0 if protocol.steps is None else 2_500 * float(protocol.step) ** 2
         assert rounded <= 0.0101 * error**2
     assert query.protocol("poisson", 10_000, 10_000 * (high - low) / 100).levels <= max(messages, 4)
+    for bitsum in ("split-and-mix", "laplace") if high < 10 else ():
+        shares = query.protocol(bitsum, 10_000, error := 300 * (high - low))
+        assert 0.994 * error <= query.rmse(shares) <= error * (1 + 1e-6)
+        assert mechanism_claims_of(shares).distance(replace(shares, users=5_000)) < 1e-18
+        assert query.upload(shares) < 300
     assert query.relative(10_000) * 10_000 * (high - low) == pytest.approx(1.0)
     made = query.asked(query.protocol("poisson", 10_000, 100.0 * (high - low)), 9_000)
     plan = manifest([made], delta="1e-6")

@@ -78,12 +78,23 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         reference_delta: float = 1e-6,
     ) -> PrivacyCurve:
         runs = self.in_full(changes)
-        # What wraps round leaves a window of q integers, in which both sums have their noise.
-        apart = self.distance(protocol), self.wrapped(protocol, (protocol.modulus - 1 - protocol.levels) // 2)
-        above, below = (min(1.0, runs * each * (1.0 + 2.0 * UNIT)) for each in apart)
+        above, below = (min(1.0, runs * each * (1.0 + 2.0 * UNIT)) for each in self.apart(protocol))
         return NearCurve(
             self.best_of_sums(protocol, changes, threat_model, relative_width, reference_delta), above, below
         )
+
+    def apart(self, protocol: SplitAndMix) -> tuple[float, float]:
+        """Return the distance of the shares from the sum, and of the sum from its integer: see `MechanismClaims`."""
+        # What wraps round leaves a window of q integers, in which both sums have their noise.
+        window = (protocol.modulus - 1 - protocol.levels) // 2
+        return self.distance(protocol), self.wrapped(protocol, window)
+
+    def near_families(
+        self, protocol: SplitAndMix, threat_model: ThreatModel, tail: float, *, loose: bool = False
+    ) -> Families:
+        """Return the pairs of the sum that is seen, which the shares are near."""
+        pairs = self.pairs(protocol, tail)
+        return ((pairs.every, pairs.attained),)
 
     def pure_epsilon(self, protocol: SplitAndMix, threat_model: ThreatModel) -> Interval:
         """Return [0, inf]: no largest loss of the messages is known, and without noise it is infinite."""
@@ -93,8 +104,8 @@ class SplitAndMixClaims(SumClaims[SplitAndMix]):
         self, protocol: SplitAndMix, threat_model: ThreatModel, tail: float, *, loose: bool = False
     ) -> Families:
         raise ValueError(
-            f"protocol={protocol!r} cannot be composed with others: only the curve of split-and-mix is bounded, "
-            "by that of its sums and a distance, and no pair of its views is listed."
+            f"protocol={protocol!r} has no pairs: the curve of split-and-mix is bounded by that of its sums and a "
+            "distance."
         )
 
     def note(self, protocol: SplitAndMix, threat_model: ThreatModel) -> str:

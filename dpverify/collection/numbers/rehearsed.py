@@ -1,4 +1,4 @@
-"""Numbers in a rehearsal: many users at few numbers, and how many messages they send."""
+"""Numbers in a rehearsal: many users at few numbers, and how many messages, or which shares, they send."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dpverify.collection.client import Refused, stepped, weighted
 from dpverify.collection.tables import probabilities
 from protocols.sums.base import SumProtocol
 
-__all__ = ["HeldNumbers", "sent_messages"]
+__all__ = ["HeldNumbers", "sent_messages", "sent_shares"]
 
 _NUMBERS = 24
 Counts = NDArray[np.int64]
@@ -79,3 +79,19 @@ def sent_messages(query: Mapping[str, Any], held: NDArray[np.float64], cheats: i
     pmf = np.array(probabilities(query["tables"]["noise"]))
     noise = int(rng.multinomial(int(number.sum()), pmf / pmf.sum()) @ np.arange(pmf.size))
     return np.array([own + noise + cheats * (int(query["levels"]) + len(query["tables"]["noise"]))])
+
+
+def sent_shares(query: Mapping[str, Any], held: NDArray[np.float64], cheats: int, rng: np.random.Generator) -> Counts:
+    """Return the shares of all users, in a uniformly random order: of cheats as many, which move the sum farthest."""
+    number, modulus = held[:, 0].astype(np.int64), int(query["modulus"])
+    users = int(number.sum())
+    pmf = np.array(probabilities(query["tables"]["noise"]))
+    up, down = rng.choice(pmf.size, size=(2, users), p=pmf / pmf.sum())
+    rounded = rng.random(users) < np.repeat(held[:, 2], number)
+    own = np.zeros(users + cheats, dtype=np.int64)
+    own[:users] = np.repeat(held[:, 1].astype(np.int64), number) + rounded + up - down
+    own[users : users + 1] = modulus // 2
+    shares = rng.integers(0, modulus, (own.size, int(query["shares"])))
+    shares[:, -1] = (own - shares[:, :-1].sum(axis=1)) % modulus
+    found: Counts = rng.permutation(shares.ravel())
+    return found

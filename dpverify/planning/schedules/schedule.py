@@ -32,6 +32,7 @@ from dpverify.privacy_loss.composing.bounds import (
     BetweenCurves,
     InfiniteLossCurve,
     LargestLossCurve,
+    NearCurve,
     total,
 )
 from dpverify.privacy_loss.composing.once import OneInstance
@@ -49,6 +50,8 @@ _MOST_SHARP = 24
 _LONG = 2**19
 """Cells of a window where a sample's rare losses beside common ones, next to 0, and many steps ask for them."""
 _BESIDE = "the curator of steps is trusted, and everybody sees what they release; one record is replaced in all days"
+_SUMMED = 1.0 + 2.0**-40
+"""Times what fewer than 2^10 products of floats add up to is at least their sum."""
 _SHARE = 1e-12
 """Of delta, what all laws together may leave out is far below."""
 
@@ -189,6 +192,11 @@ class Schedule:
         """The largest loss of each listed law."""
         return [law.claims.pure_epsilon(law.protocol, self.threat_model) for law in self._listed]
 
+    @cached_property
+    def _apart(self) -> list[tuple[float, float]]:
+        """How far each listed law's views are from those of its families."""
+        return [law.claims.apart(law.protocol) for law in self._listed]
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What is said of the steps among the days."""
@@ -265,7 +273,13 @@ class Schedule:
             default=0.0,
         )
         largest = LargestLossCurve(self.largest_loss(number), Full(1))
-        return BestCurve(largest, lambda: InfiniteLossCurve(revealed, Full(1)), exact)
+        found = BestCurve(largest, lambda: InfiniteLossCurve(revealed, Full(1)), exact)
+        # Distances of independent views add up, whoever takes part in which of them.
+        above, below = (
+            min(1.0, sum(count * ends[side] for count, ends in zip(counts, self._apart, strict=True)) * _SUMMED)
+            for side, counts in enumerate(self._counts(number))
+        )
+        return NearCurve(found, above, below) if above or below else found
 
     def _met_in_full(self, number: int) -> list[_Law]:
         """Return the laws that bound some of the first runs from below, and of which one run may change fully."""
@@ -312,7 +326,7 @@ class Schedule:
                 family
                 for number, law in enumerate(self._listed)
                 if number not in self._joint
-                for family in _met(number, law.claims.families(law.protocol, self.threat_model, tail, loose=loose))
+                for family in _met(number, law.claims.near_families(law.protocol, self.threat_model, tail, loose=loose))
             ]
             self._found_for, self._laws = reference_delta, None
         return self._families_known
@@ -355,7 +369,8 @@ class Schedule:
         most = self._counted([1] * len(self._listed))[1]
         for number, entries, _, copies in found:
             pairs = [pair for entry in entries for pair in members(entry)]
-            one = OneInstance([pairs], pairs).epsilon_upper(share / most)
+            alone, off = OneInstance([pairs], pairs), self._apart[number][0]
+            one = NearCurve(alone, off).epsilon(share / most).upper if off else alone.epsilon_upper(share / most)
             epsilons[number] = total(
                 [(1, Interval(epsilons[number], epsilons[number])), (copies, Interval(one, one))]
             ).upper

@@ -65,8 +65,8 @@ class Amplification:
         chosen = (cover[:1] if leading else cover for cover in self.covers)
         return any(all(report.delta(epsilon).upper <= delta for report in pairs) for pairs in chosen)
 
-    def delta_upper(self, epsilon: float) -> float:
-        """Return an upper bound on delta at an epsilon >= 0."""
+    def delta_upper(self, epsilon: float, *, enough: float = 0.0) -> float:
+        """Return an upper bound on delta at an epsilon >= 0; once a cover proves `enough`, no other is asked."""
         if epsilon >= self.largest:
             return 0.0
         found = 1.0
@@ -77,6 +77,8 @@ class Amplification:
                 if worst >= found:  # no other pair of this cover makes it better than one before
                     break
             found = min(found, worst)
+            if found <= enough:
+                break
         return found
 
     def epsilon(self, delta: float) -> Interval:

@@ -42,6 +42,8 @@ _MOST_NODES = 2**22
 _MOST_TERMS = 2**24
 """So many pairs of a node and a value, in about a second."""
 _AT_ONCE = 2**13
+_TOGETHER = 2**15
+"""Pairs of a node and a value that are evaluated at once."""
 _SHORTEST = 64
 _APART = 0.05
 """How far M may move over a block of nodes whose contribution is bounded as a whole."""
@@ -101,11 +103,14 @@ class Variable(Values):
         Where the error bound is inf, only the real part is meant, and it is an upper bound.
         """
         real, imaginary, error = np.zeros(thetas.size), np.zeros(thetas.size), self._error(tilt)
-        for weight, value in zip(self.weights, self.values, strict=True):
-            grown = math.exp(tilt * value)
-            half = np.sin((0.5 * value) * thetas)
-            real += weight * (math.expm1(tilt * value) - 2.0 * grown * half * half)
-            imaginary += (weight * grown) * np.sin(value * thetas)
+        grown = self.weights * np.exp(tilt * self.values)
+        real += float(np.sum(self.weights * np.expm1(tilt * self.values)))
+        together = max(_TOGETHER // max(thetas.size, 1), 1)
+        for first in range(0, self.values.size, together):
+            part = slice(first, first + together)
+            half = np.sin(np.multiply.outer(0.5 * self.values[part], thetas))
+            real -= 2.0 * (grown[part] @ (half * half))
+            imaginary += grown[part] @ np.sin(np.multiply.outer(self.values[part], thetas))
         square = 2.0 * real + real * real + imaginary * imaginary
         distance2 = np.maximum(1.0 + square, 1e-300)
         size = np.abs(real) + real * real + imaginary * imaginary

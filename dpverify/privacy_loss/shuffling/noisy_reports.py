@@ -11,6 +11,8 @@ Z of Lemma 1 is linear in r (docs/amplification.md), whatever epsilon is, and th
 
 **Below.** All others hold 0, and she 0 or 1. A report is told by its cell only: post-processing.
 
+`striped_reports.py` has the second upper end, as a rule the lower one of many users.
+
 What lies outside of all cells is known to be hers (above), or not counted (below). So is a cell with a mass that is
 next to nothing, or not known well.
 """
@@ -23,8 +25,9 @@ import numpy as np
 from flint import arb, ctx
 
 from dpverify.formulas.contexts import upper_float
-from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
+from dpverify.privacy_loss.shuffling.amplified_curve import Amplification, Cover
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
+from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, striped_report
 from dpverify.rounding import UNIT
 from protocols.validation import check_integer, check_real
 
@@ -35,23 +38,6 @@ _LEAST_MASS, _ACCURATE = 1e-300, 53
 """Of what is listed of a cell, and how many bits of it are right."""
 _LEAST_HIDDEN = 1e-30
 """Noise beyond 1/2 that is rarer than this hides nothing."""
-
-
-class _Noise:
-    """Masses and ratios of densities of the noise, in balls."""
-
-    def __init__(self, scale: float, power: float) -> None:
-        self.scale, self.power = arb(scale), arb(power)
-
-    def above(self, y: arb) -> arb:
-        """Return the mass right of y."""
-        if y < 0:
-            return 1 - self.above(-y)
-        return ((y / self.scale) ** self.power).gamma_upper(1 / self.power, regularized=1) / 2
-
-    def log_ratio(self, y: arb) -> arb:
-        """Return ln f(y - 1) / f(y), for y >= 1/2."""
-        return (y / self.scale) ** self.power - (abs(y - 1) / self.scale) ** self.power
 
 
 def noisy_reports(
@@ -76,7 +62,7 @@ def noisy_reports(
     check_real("tail", tail, low=1e-280, high=0.01)
     check_integer("cells", cells, low=2)
     with ctx.workprec(_BITS):
-        noise = _Noise(scale, power)
+        noise = LineNoise(scale, power)
         if not noise.above(arb(0.5)) > _LEAST_HIDDEN:
             raise ValueError(f"scale={scale!r} must be larger at power={power!r}: such noise hides nothing.")
         reach = 1.0
@@ -91,7 +77,7 @@ def noisy_reports(
         hers = [noise.above(edge - 1) for edge in edges]
         if power == 1.0:
             mine[-1] = hers[-1] = arb(0)
-        ratios = [noise.log_ratio(edge).exp() for edge in edges]
+        ratios = [(noise.exponent(edge) - noise.exponent(edge - 1)).exp() for edge in edges]
         beyond = mine[-1] + hers[-1]
         spread: list[tuple[float, float]] = []
         lumps: list[tuple[float, float]] = []
@@ -109,6 +95,7 @@ def noisy_reports(
             else:
                 beyond += mass + other
         missing = upper_float(beyond)
+        striped = striped_report(noise, reach, users, tail=tail)
     common, raised = np.array(spread).T
     mass, other = np.array(lumps).T
     error = 8.0 * UNIT
@@ -124,6 +111,6 @@ def noisy_reports(
     line = np.concatenate([mass, other])
     below = HiddenReport(users, line, line, np.concatenate([other, mass]), error=error, smoothing=smoothing)
     loss = (1.0 / scale) * (1.0 + 4.0 * UNIT) if power == 1.0 else math.inf
-    return Amplification(
-        ((above,),), (below, below.reversed()), largest=loss, least=loss * (1.0 - 8.0 * UNIT) if power == 1.0 else loss
-    )
+    least = loss * (1.0 - 8.0 * UNIT) if power == 1.0 else loss
+    covers: tuple[Cover, ...] = ((above,),) if striped is None else ((above,), (striped,))
+    return Amplification(covers, (below, below.reversed()), largest=loss, least=least)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -23,6 +23,8 @@ _PER_DEVIATION = 12.0
 _MOST_POINTS = 600
 _LAST = 1e-12
 """Of delta, over all rounds: what the bound on one round has left at its last point, about."""
+_LITTLE = 1e-3
+"""Of delta, over all rounds: where the first cover leaves less than this of one round, another would hardly help."""
 
 
 class RepeatedAmplification:
@@ -50,7 +52,9 @@ class RepeatedAmplification:
     @cached_property
     def pair(self) -> PrivacyLossDistribution:
         """A pair that dominates one round, in both directions."""
-        return pair_above(self._one.delta_upper, self._points(self._one.covers[0][0]))
+        enough = _LITTLE * self._reference / self._rounds
+        bound = partial(self._one.delta_upper, enough=enough)
+        return pair_above(bound, self._points(self._one.covers[0][0]))
 
     @cached_property
     def attained(self) -> PrivacyLossDistribution:

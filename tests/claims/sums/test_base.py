@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -10,7 +11,10 @@ import pytest
 
 from dpverify import account
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.sums.split_and_mix import SplitAndMixClaims
+from dpverify.guarantee import ThreatModel
 from dpverify.laws import noise
+from dpverify.planning.schedules.schedule import Schedule
 from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
 
 L, CUT = 3, 40
@@ -83,14 +87,30 @@ def test_many_moves_of_noise_with_a_small_shape_take_one_pair() -> None:
     assert len(mechanism_claims_of(PoissonSum(4, 9, 3.0)).pairs(PoissonSum(4, 9, 3.0)).every) == 2
 
 
-def test_many_sums_and_schedules_compose_and_split_and_mix_is_refused_in_a_sentence() -> None:
+def test_many_sums_and_schedules_compose_and_distances_of_shares_add_up() -> None:
     once, often = PoissonSum(100, 2, 900.0), account(PoissonSum(100, 2, 900.0), instances=9, delta=1e-6)
     # Nine moves by 2 in noise of 900 are about one by 6, of which the pair is exact.
     assert abs(often.epsilon.upper / account(PoissonSum(100, 6, 900.0), delta=1e-6).epsilon.upper - 1) < 0.05
     days = account([(once, 4), (PoissonSum(200, 1, 900.0), 5)], delta=1e-6)
     assert days.epsilon.upper < often.epsilon.upper
-    with pytest.raises(ValueError, match=r"cannot be composed with others: only the curve of split-and-mix is bounded"):
-        account([(SplitAndMix(100, 2, 2**12, 9, 0.9), 2), (once, 1)], delta=1e-6)
+    # Beside others shares are their sum, and all their distances from it are charged.
+    few, many = (SplitAndMix(100, 2, 2**12, shares, 0.9) for shares in (9, 30))
+    shown, hidden = (account([(each, 2), (once, 1)], epsilon=0.7).delta for each in (few, many))
+    charged = 2 * (1 + math.exp(0.7)) * SplitAndMixClaims().distance(few)
+    assert shown.lower == pytest.approx(hidden.lower, rel=1e-4)
+    assert 0 < charged < 1e-6
+    assert charged * (1 - 1e-3) <= shown.upper - hidden.upper <= charged * (1 + 1e-3)
+    assert shown.lower <= shown.upper - charged
+    # A schedule of nearly the same shares is nearly that of one protocol, of which the curve is known.
+    known = account(few, instances=2, delta=1e-6).epsilon
+    near = account([(few, 1), (replace(few, p=0.9000001), 1)], delta=1e-6).epsilon
+    assert abs(near.upper / known.upper - 1) < 2e-3
+    assert near.lower <= known.upper
+    assert (
+        Schedule([(few, 2), (once, 1)]).basic_epsilon(1e-6) > account([(few, 2), (once, 1)], delta=1e-6).epsilon.upper
+    )
+    with pytest.raises(ValueError, match=r"has no pairs: the curve of split-and-mix is bounded"):
+        SplitAndMixClaims().families(few, ThreatModel.COMMUNICATION, 1e-9)
     with pytest.raises(ValueError, match=r"^squared_change=.* must be omitted: nb-sum"):
         account(NegativeBinomialSum(9, 2, 4.0, 0.9), instances=3, squared_change=1, delta=1e-6)
 

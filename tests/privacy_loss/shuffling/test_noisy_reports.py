@@ -53,7 +53,7 @@ def test_no_pair_of_inputs_is_worse_among_the_blanket_than_the_ends(
     scale: float, power: float, noise: stats.rv_frozen
 ) -> None:
     """Reports told in cells, among ten thousand that have the blanket's law."""
-    upper = noisy_reports(scale, power, 10**4, tail=1e-7, cells=40).delta(0.02).upper
+    upper = noisy_reports(scale, power, 10**4, tail=1e-7, cells=40).covers[0][0].delta(0.02).upper
     edges = np.concatenate([[-math.inf], np.linspace(-3.5, 4.5, 33), [math.inf]])
     laws = {value: np.diff(noise.cdf(edges - value)) for value in np.linspace(0.0, 1.0, 5)}
     blanket = np.minimum(laws[0.0], laws[1.0])
