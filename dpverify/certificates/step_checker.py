@@ -111,7 +111,8 @@ class Checker:
             half = (a - 1) * (1 - rate) * factor / (2 * rate * self.one)
             root = Fraction(isqrt(floor((half**2 + a) * self.whole**2)) + side, self.whole)
             logs.append(self.logarithm(half + root)[side] * noise)
-        beyond, under, less = self.tail(floor(logs[0] - step))[1], *(self.tail(ceil(logs[1] + d))[0] for d in (0, step))
+        beyond = self.tail(floor(logs[0] - step))[1]
+        under, less = (self.tail(ceil(logs[1] + d))[0] for d in (0, step))
         return (rate * (beyond - a * less) - (a - 1) * (1 - rate) * under) / self.whole
 
     def sampled(self, a, law, noise, rate):
