@@ -172,7 +172,8 @@ class BudgetedEstimator(SummedEstimator):
             raise TypeError(f"sums={sums!r} must be PartialSums, as partial_sums returns them.")
         if not callable(progress):
             raise TypeError(f"progress={progress!r} must be a function of the plans that are done, and of all.")
-        users = [count.users for count in sums.counts if count.users]
+        planned = isinstance(sums.public, PublicFeatures)  # vectors were, before anybody sent one
+        users = [count.users for count in sums.counts if count.users and planned]
         progress(0, len(users))
         for done, count in enumerate(users, 1):
             self._planned(sums.public, [count])

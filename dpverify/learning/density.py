@@ -5,20 +5,23 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dpverify.guarantee import Budget
 from dpverify.learning.base import BudgetedEstimator, private_generator
-from dpverify.learning.files.partitions import is_lazy, merged_partitions
+from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.partitions import is_lazy, merged_partitions, rows_in
 from dpverify.learning.files.sums import PartialSums, is_empty
 from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
 from dpverify.learning.inputs import validated
+from dpverify.learning.joint.points import PointPlan, better_points, point_plan
 from dpverify.learning.scale import Scale
 from protocols.kde import KernelDensityProtocol
 from protocols.streaming import count_bits, default_chunk_size
-from protocols.validation import check_groups, check_integer
+from protocols.validation import check_choice, check_groups, check_integer
 
 __all__ = ["PrivateDensity"]
 
@@ -29,8 +32,9 @@ class PrivateDensity(BudgetedEstimator):
     Every user sends noisy bits of features of her point through a shuffler (Algorithm 1 of wagner2025). The budget is
     for replacing one user's point, and covers all that users send.
 
-    For the inner product sums of vectors err less (docs/real_moves.md), which the class means are learned by of
-    `PrivateDiscriminant`.
+    For the inner product all she sends may instead be her point, rounded at random to integers, in one sum of vectors
+    (docs/real_moves.md). It has a curator's error, nearly, where bits' rounding is most of theirs from some thousand
+    users on; kernels of a distance win nothing by it (docs/densities.md).
 
     There is no `score_samples`, scikit-learn's logarithm of a density: an estimate with noise may be 0 or negative, and
     has none. `density` returns the estimate as it is; what is done with it afterwards costs no privacy.
@@ -41,17 +45,22 @@ class PrivateDensity(BudgetedEstimator):
         The budget of a replaced point, epsilon in nats; `math.inf` is **no privacy**, and warns.
     kernel, bandwidth, bitsum, bits, public_scale, random_state, public_random_state
         As for `PrivateDensityClassifier`.
+    sums : {"auto", "bits", "vectors"}
+        What is added up. "auto" takes vectors for the inner product where their plan errs less than that of bits, for
+        no more messages, if the number of users is known beforehand and `bits` is not given.
 
     Attributes
     ----------
     guarantee_ : LearnedGuarantee
         What is guaranteed; there are no labels.
-    protocol_ : KernelDensityProtocol
+    protocol_ : KernelDensityProtocol or UnaryVectorSum
         What was run; `dpverify.account` of the fitted estimator computes its exact guarantee.
+    estimate_ : KernelDensity or MeanDensity
+        What was published.
     users_ : int
         How many users took part: public.
     noise_ : float
-        The standard deviation of the noise of a density, for queries of norm 1.
+        The standard deviation of the noise of a density, for queries of norm 1; of vectors, rounding included.
     n_features_in_, feature_names_in_
         As always in scikit-learn.
 
@@ -77,6 +86,7 @@ class PrivateDensity(BudgetedEstimator):
         public_scale: Scale = "unit",
         random_state: int | np.random.Generator | None = None,
         public_random_state: int = 0,
+        sums: Literal["auto", "bits", "vectors"] = "auto",
     ) -> None:
         self.epsilon = epsilon
         self.delta = delta
@@ -87,6 +97,7 @@ class PrivateDensity(BudgetedEstimator):
         self.public_scale = public_scale
         self.random_state = random_state
         self.public_random_state = public_random_state
+        self.sums = sums
 
     def fit(self, X: Any, y: Any = None) -> PrivateDensity:
         """Simulate the protocol on one user per row.
@@ -111,19 +122,48 @@ class PrivateDensity(BudgetedEstimator):
             For a parameter or an input out of range.
         """
         if is_lazy(X):
-            self._budget()
-            return self.fit_sums(merged_partitions(self, X))
-        return self._publish(self._counted(X, 0))
+            self._check_sums()
+            return self.fit_sums(merged_partitions(self, X, users=rows_in(X) if self._may_be_vectors else None))
+        return self._publish(self._counted(X, 0, None, whole=True))
 
-    def fit_chunks(self, chunks: Iterable[Any]) -> PrivateDensity:
-        """Fit to users that arrive in groups, each as for `fit`, in memory that does not grow with their number."""
+    def fit_chunks(self, chunks: Iterable[Any], *, users: int | None = None) -> PrivateDensity:
+        """Fit to users that arrive in groups, each as for `fit`, in memory that does not grow with their number.
+
+        Parameters
+        ----------
+        chunks : iterable of X
+            Each as for `fit`.
+        users : int, optional
+            How many there are in all groups together: vectors are planned for it; without it bits are taken.
+
+        Returns
+        -------
+        PrivateDensity
+            self.
+        """
         groups = check_groups("chunks", chunks, "groups of points")
-        counted = (self.partial_sums(X, part=part) for part, X in enumerate(groups) if not is_empty(X))
+        counted = (self.partial_sums(X, part=part, users=users) for part, X in enumerate(groups) if not is_empty(X))
         return self._publish(self._merged(counted, "chunks"))
 
-    def partial_sums(self, X: Any, *, part: int) -> PartialSums:
-        """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels."""
-        return self._counted(X, check_integer("part", part, low=0))
+    def partial_sums(self, X: Any, *, part: int, users: int | None = None) -> PartialSums:
+        """Count some of the users, **not privately**: as `PrivateDensityClassifier.partial_sums`, without labels.
+
+        Parameters
+        ----------
+        X : array_like, shape (some, dimension)
+            As for `fit`.
+        part : int
+            Which part of the users this is, at least 0. No part counts twice.
+        users : int, optional
+            How many there are in all parts together, as for `fit_chunks`.
+
+        Returns
+        -------
+        PartialSums
+            They add up, in any order, for `fit_sums`.
+        """
+        known = None if users is None else check_integer("users", users, low=1)
+        return self._counted(X, check_integer("part", part, low=0), known)
 
     def density(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the estimated mean of k(x, y) over the users' points x, for every query y; it may be negative.
@@ -138,29 +178,61 @@ class PrivateDensity(BudgetedEstimator):
         ndarray of float64, shape (queries,)
         """
         queries = self._queries(X)
-        return self.estimate_(queries)
+        return np.asarray(self.estimate_(queries))
 
-    def _counted(self, X: Any, part: int) -> PartialSums:
-        self._budget()
+    @property
+    def _may_be_vectors(self) -> bool:
+        free = self.sums == "vectors" or (self.sums == "auto" and self.bits is None)
+        return free and self.kernel == "inner-product" and not self._no_privacy
+
+    def _check_sums(self) -> Budget | None:
+        """Check what needs no data, and return the budget."""
+        check_choice("sums", self.sums, ("auto", "bits", "vectors"))
+        if self.sums == "vectors" and not self._may_be_vectors:
+            raise ValueError(f"sums={self.sums!r} must be 'auto' or 'bits' unless kernel='inner-product', and private.")
+        return self._budget()
+
+    def _vectors(self, public: PublicFeatures, users: int | None) -> PointPlan | None:
+        """Return the plan of a sum of vectors for so many users; None where bits are summed."""
+        budget = self._check_sums()
+        if budget is None or not self._may_be_vectors:
+            return None
+        if self.sums == "vectors":
+            if users is None:
+                raise ValueError("users=None must be how many users there are in all where sums='vectors'.")
+            return point_plan(budget, public.dimension, users)
+        return None if users is None else better_points(public, self.bitsum, budget, users)
+
+    def _counted(self, X: Any, part: int, users: int | None, *, whole: bool = False) -> PartialSums:
+        self._check_sums()
         one = type(self)(**self.get_params(deep=False))
         points = validated(one, X)
         public, scale = self._public(one.n_features_in_)
         names = getattr(one, "feature_names_in_", None)
+        labels = None if names is None else tuple(names.tolist())
+        rng, parts = private_generator(self.random_state, part), frozenset({part})
+        if users is not None and users < len(points):
+            raise ValueError(f"users={users!r} must be how many there are in all, at least this part's {len(points)}.")
+        vectors = self._vectors(public, len(points) if whole else users)
+        if vectors is not None:
+            found = vectors.counted(scale(points), rng)
+            return PartialSums(vectors, scale, np.empty(0), np.inf, (found,), parts, self._seeded, labels)
         size = default_chunk_size(public.drawn)
         scaled = (part for _, part in self._scaled(points, scale, size))
-        counts = count_bits(public.drawn, scaled, private_generator(self.random_state, part), chunk_size=size, name="X")
-        labels = None if names is None else tuple(names.tolist())
-        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), frozenset({part}), self._seeded, labels)
+        counts = count_bits(public.drawn, scaled, rng, chunk_size=size, name="X")
+        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, self._seeded, labels)
 
     def _publish(self, sums: PartialSums) -> PrivateDensity:
+        if isinstance(sums.public, PointPlan):
+            return self._publish_vectors(sums, sums.public)
         public, scale = self._settings_of(sums, not len(sums.classes))
         (counts,) = sums.counts
         bitsums = self._planned(public, [counts.users])
-        self.protocol_ = KernelDensityProtocol(bitsums(counts.users), public.drawn)
+        self.protocol_: Any = KernelDensityProtocol(bitsums(counts.users), public.drawn)
         made = self.protocol_.publish(counts, private_generator(self.random_state))
         self._know_columns(public.dimension, sums.names)
         self.scale_, self.users_ = scale, counts.users
-        self.estimate_ = replace(made, clipped_fraction=None)  # a diagnostic that is not private
+        self.estimate_: Any = replace(made, clipped_fraction=None)  # a diagnostic that is not private
         self.guarantee_ = guarantee_of(bitsums.promised, None, self._notes(sums))
         (self.noise_,) = self._noises(public, [self.protocol_]).tolist()
         if self._no_privacy:
@@ -168,4 +240,19 @@ class PrivateDensity(BudgetedEstimator):
                 "Nothing protects the users' points: epsilon=inf is for comparison only.", PrivacyWarning, stacklevel=3
             )
         self._warn_of_noise(self.noise_, self.users_, "The estimate")
+        return self
+
+    def _publish_vectors(self, sums: PartialSums, sent: PointPlan) -> PrivateDensity:
+        public, scale = self._public(sent.dimension)
+        n, planned = sums.users, sent.plan.protocol.users
+        if n != planned:  # less would lack noise
+            raise ValueError(f"sums has {n:,} users, but must have the users={planned} it was told of.")
+        if (sent, sums.scale) != (self._vectors(public, n), scale):
+            raise ValueError("sums must be partial sums of an estimator with the same parameters.")
+        self._know_columns(sent.dimension, sums.names)
+        (counts,) = sums.counts
+        self.protocol_, self.scale_, self.users_ = sent.plan.protocol, scale, n
+        self.estimate_, self.noise_ = sent.density(counts), sent.rmse
+        self.guarantee_ = guarantee_of(sent.plan.guarantee, None, self._notes(sums))
+        self._warn_of_noise(self.noise_, n, "The estimate", stacklevel=5)
         return self

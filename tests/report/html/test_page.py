@@ -83,6 +83,8 @@ def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(
         assert found.complaints == []
         assert found.requests == [written.as_uri()]
         assert found.sideways() == []
+        wider = "all => all.filter(one => one.offsetWidth > one.closest('.scroll').clientWidth).length"
+        assert found.page.locator(".scroll caption").evaluate_all(wider) == 0
         ground, text = found.page.evaluate(
             "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
         )

@@ -1,0 +1,79 @@
+"""The mean of points by one sum of vectors: its error, and when it is taken."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dpverify
+from dpverify.guarantee import Budget
+from dpverify.learning.density import PrivateDensity
+from dpverify.learning.features import PublicFeatures
+from dpverify.learning.joint import points
+from dpverify.learning.joint.points import MeanDensity, better_points
+from protocols.kde import KernelDensityProtocol
+from protocols.sums.vectors import UnaryVectorSum
+from tests.refusals import refused
+from tests.samples import sphere
+
+USERS, DIMENSION = 20_000, 12
+
+
+@pytest.fixture(scope="module")
+def learned() -> PrivateDensity:
+    return PrivateDensity(epsilon="1", random_state=0).fit(sphere(USERS, DIMENSION, 0))
+
+
+def test_a_sum_of_vectors_errs_as_its_plan_says(learned: PrivateDensity) -> None:
+    X, queries = sphere(USERS, DIMENSION, 0), sphere(40, DIMENSION, 1)
+    assert isinstance(learned.protocol_, UnaryVectorSum)
+    assert isinstance(learned.estimate_, MeanDensity)
+    assert 0.99 < learned.guarantee_.epsilon <= 1.0
+    assert dpverify.account(learned, delta=1e-6).epsilon.upper == learned.guarantee_.epsilon
+    exact = queries @ X.mean(axis=0)
+    made = PrivateDensity(epsilon="1")
+    errors = [made.fit(X).density(queries) - exact for _ in range(30)]
+    # 360 normal numbers: to 11 %, at 3 deviations. Bits err by the rounding of so many users, too.
+    assert math.sqrt(float(np.mean(np.square(errors)))) == pytest.approx(learned.noise_, rel=0.13)
+    sigma = 4.2247 / USERS
+    assert 2.0 * sigma < learned.noise_ < 2.0 * sigma * 1.2
+    bits = PrivateDensity(epsilon="1", sums="bits", random_state=0).fit(X[:USERS])
+    assert isinstance(bits.protocol_, KernelDensityProtocol)
+
+
+def test_parts_bring_their_noise_and_none_may_be_missing(learned: PrivateDensity) -> None:
+    X, made = sphere(USERS, DIMENSION, 0), PrivateDensity(epsilon="1", random_state=0)
+    groups = [X[:9_000], X[9_000:]]
+    streamed = made.fit_chunks(groups, users=USERS)
+    parts = [made.partial_sums(one, part=part, users=USERS) for part, one in enumerate(groups)]
+    np.testing.assert_array_equal(made.fit_sums(parts[::-1]).estimate_.mean, streamed.estimate_.mean)
+    assert streamed.guarantee_ == learned.guarantee_
+    heard: list[tuple[int, int]] = []
+    made.plan_for(parts[0], lambda *each: heard.append(each))
+    assert heard == [(0, 0)]
+    with pytest.raises(ValueError, match=r"^sums has 9,000 users, but must have the users=20000 it was told of\.$"):
+        made.fit_sums(parts[:1])
+    with refused("users=8"):
+        made.partial_sums(X[:9], part=0, users=8)
+    with pytest.raises(ValueError, match="same parameters"):
+        PrivateDensity(epsilon="1", public_scale=2.0).fit_sums(parts)
+
+
+def test_who_is_asked_for_vectors_needs_their_number() -> None:
+    with refused("users=None"):
+        PrivateDensity(sums="vectors").fit_chunks([np.ones((3, 2))])
+    for settings in ({"kernel": "gaussian"}, {"epsilon": math.inf}):
+        with refused("sums='vectors'"):
+            PrivateDensity(sums="vectors", **settings).fit(np.ones((3, 2)))  # type: ignore[arg-type]
+    with refused("sums='sums'"):
+        PrivateDensity(sums="sums").fit(np.ones((3, 2)))  # type: ignore[arg-type]
+
+
+def test_the_better_of_two_plans_is_taken_for_no_more_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    public, budget = PublicFeatures("inner-product", DIMENSION, None), Budget("1", "1e-6")
+    found = better_points(public, "rr", budget, USERS)
+    assert found is not None
+    assert found.plan.messages_per_user <= public.drawn.coordinates
+    for factor, better in ((1.001, True), (0.999, False)):
+        monkeypatch.setattr(points, "rmse_at_one_point", lambda *given, error=factor * found.rmse: error)
+        assert (better_points(public, "rr", budget, USERS) is found) is better
