@@ -103,6 +103,18 @@ class Checker:
         root = Fraction(isqrt(int(a * self.whole**2)), self.whole)
         return max(Fraction(0), 1 - a, 1 - root * self.one / self.exponential(1 / (2 * noise))[1])
 
+    def opposite(self, rate, a, noise):
+        """Return an upper bound on H(a), a >= 1, of normal noise that moves by 1 or by -1 with this rate: rule 4."""
+        self.work(4500)
+        logs, step = [], self.whole / noise
+        for side, factor in enumerate(self.exponential(1 / (2 * noise**2))):
+            half = (a - 1) * (1 - rate) * factor / (2 * rate * self.one)
+            root = Fraction(isqrt(floor((half**2 + a) * self.whole**2)) + side, self.whole)
+            logs.append(self.logarithm(half + root)[side] * noise)
+        beyond = self.tail(floor(logs[0] - step))[1]
+        under, less = (self.tail(ceil(logs[1] + d))[0] for d in (0, step))
+        return (rate * (beyond - a * less) - (a - 1) * (1 - rate) * under) / self.whole
+
     def sampled(self, a, law, noise, rate):
         """Return an upper bound on H(a) of noise that moves with this probability against noise: rule 4."""
         inner = 1 + (a - 1) / rate
@@ -211,23 +223,29 @@ def values(given, words, names):
     return found
 
 
-def moves(adjacency, sampling, rate):
+def moves(adjacency, law, sampling, rate):
     """Return how often the sum moves by its sensitivity where the record is in the sample: rule 1."""
     if adjacency == "replace-one" and (sampling == "fixed-size" or rate == 1):
         return 2
     if adjacency == "add-remove" or (adjacency == "zero-out" and sampling == "poisson"):
         return 1 if sampling == "poisson" else 2
-    raise ValueError(f"adjacency {adjacency} has no certificate where sampling is {sampling}.")
+    if adjacency == "replace-one" and law == "gaussian":
+        return 1  # either way
+    raise ValueError(f"adjacency {adjacency} of {law} noise has no certificate where sampling is {sampling}.")
 
 
 def entry_of(given, adjacency):
     """Return the law of a step, its noise and its rate; its cells; how many there are; and what is said of them."""
     found = values(given, [], ENTRY)
-    noise = found["noise"] / found["sensitivity"] / moves(adjacency, found["sampling"], found["rate"])
+    noise = (
+        found["noise"] / found["sensitivity"] / moves(adjacency, *(found[name] for name in ("law", "sampling", "rate")))
+    )
     if not Fraction(1, 40) <= noise <= 10**9:
         raise ValueError("noise over sensitivity, and over what it moves by, must be from 1/40 to 10^9.")
     said = ", ".join(f"{name} {given[name]}" for name in ENTRY[:-1])
     own = LAWS[found["law"]], noise, found["rate"]
+    if adjacency == "replace-one" and found["sampling"] == "poisson" and found["rate"] < 1:
+        own = (lambda grid, a, noise: grid.opposite(found["rate"], a, noise)), noise, Fraction(1)
     return own, found["cells"], found["steps"], f"  {said} ({SAMPLES[found['sampling']]})"
 
 

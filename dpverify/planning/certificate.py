@@ -172,14 +172,15 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
     many = max(1.0, sum(map(_factors, entries)) / _MANY)
     cells = any(checker.PROTOCOLS[entry["protocol"]][0] is checker.Checker.two_counts for entry in entries)
     nodes = _NODES * (_MORE * many**0.3 if cells else many**0.6)
-    most = min(nodes / sum(far), (checker.MOST_NODES - 4) / max(widest, *far))
+    most = min(nodes / sum(far), (checker.MOST_NODES - 4) / (1.25 * max(widest, *far)))
     grid = min(16, math.floor(math.log2(most)))
     if grid < 1:
         raise CapacityError("No certificate is within reach: the losses are too large for the checker's nodes.")
+    each = 1.0 / math.log1p(2.0**-grid)  # nodes of a nat: where losses are large, some more than 2^grid
     for entry, sides in zip(entries, losses, strict=True):
-        reach = math.ceil(max(abs(loss) for side in sides for _, loss in side) * 2**grid) + 2
+        reach = math.ceil(max(abs(loss) for side in sides for _, loss in side) * each) + 2
         entry["window"] = [-reach, reach]
-    low, high = (math.ceil(end * 2**grid) + 2 for end in far)
+    low, high = (math.ceil(end * each) + 2 for end in far)
     found["grid"], found["window"] = grid, [-low, high]
     sizes = found["bits"], grid, found["tail"], found["window"]
     work = checker.Checker(*sizes)

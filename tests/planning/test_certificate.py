@@ -23,6 +23,7 @@ from protocols.bitsum import (
 )
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.sums import PoissonSum
 from protocols.vector_sum import VectorSum
 from tests.refusals import refused
 
@@ -87,6 +88,18 @@ def test_what_has_no_certificate_is_named() -> None:
         certificate(CentralGaussian(100, 5.0), delta=1e-5)
     with pytest.raises(ValueError, match=r"delta=1.0 must be in \(0, 1\)"):
         certificate(Poisson(400, 40.0), delta=1.0)
+
+
+def test_large_losses_are_inside_the_window() -> None:
+    """The largest loss of sums of numbers was once counted as infinite, as nodes are less than 2^-grid apart."""
+    protocol = PoissonSum(1000, 5, 20.0)
+    truth = account(protocol, delta="2e-5").epsilon
+    assert truth.lower <= float(certificate(protocol, delta="2e-5")["epsilon"]) <= 1.001 * truth.upper
+
+
+def test_where_any_epsilon_would_do_there_is_a_certificate() -> None:
+    """It was once sought for ever."""
+    assert 0.0 < float(certificate(Poisson(1000, 500.0), delta="0.3")["epsilon"]) < 1e-10
 
 
 @pytest.mark.long

@@ -92,10 +92,10 @@ def _entry(step: Any, count: int) -> dict[str, Any]:
 
 def _losses(entry: dict[str, Any], adjacency: str) -> list[tuple[Floats, Floats]]:
     """Return losses of one step and their logarithmic probabilities, of both directions, rounded."""
-    (_, spread, rate), noise = checker.entry_of(entry | {"cells": [0, 1]}, adjacency)[0], 0.0
-    noise, q = float(spread), float(rate)
+    noise, q = float(checker.entry_of(entry | {"cells": [0, 1]}, adjacency)[0][1]), float(entry["rate"])
+    opposite = adjacency == "replace-one" and entry["sampling"] == "poisson" and q < 1.0
     if entry["law"] == NoiseLaw.GAUSSIAN:
-        at = np.linspace(-13.0 * noise, 1.0 + 13.0 * noise, _POINTS)
+        at = np.linspace(-1.0 - 13.0 * noise, 1.0 + 13.0 * noise, _POINTS)
         plain, loss = -0.5 * (at / noise) ** 2, (at - 0.5) / noise**2
     else:
         at = np.linspace(0.0, 1.0, _POINTS)
@@ -105,6 +105,9 @@ def _losses(entry: dict[str, Any], adjacency: str) -> list[tuple[Floats, Floats]
     plain = plain - np.logaddexp.reduce(plain)
     with np.errstate(divide="ignore"):
         loss = np.logaddexp(np.log1p(-q), math.log(q) + loss)
+    if opposite:
+        first, loss = plain + loss, loss - loss[::-1]
+        return [(loss, first), (loss, first)]
     return [(loss, plain + loss), (-loss, plain)]
 
 

@@ -20,7 +20,7 @@ from dpverify.planning.steps.step import NoisyStep, Steps
         ([(NoisyStep(1.0, 0.01), 100)], "add-remove", 1e-3),
         ([(NoisyStep(2.0, 0.1, "laplace"), 5), (NoisyStep(4.0, 0.05, sampling="fixed-size"), 20)], "add-remove", 2e-3),
         ([(NoisyStep(3.0, 0.2, sampling="fixed-size"), 10)], "replace-one", None),
-        ([(NoisyStep(9.0), 2)], "replace-one", 1e-3),
+        ([(NoisyStep(9.0), 2), (NoisyStep(4.0, 0.1), 10)], "replace-one", 2e-3),
     ],
 )
 def test_a_certificate_is_accepted_and_near_the_account(parts: Any, adjacency: str, wider: float | None) -> None:
@@ -65,7 +65,7 @@ def test_whoever_changes_a_field_is_refused(tmp_path: Any) -> None:
             checker.checked(certificate | change)
     for change in (  # whatever else is no certificate, and is said in a sentence
         {"format": "dpverify certificate 2"},
-        {"adjacency": "replace-one"},
+        {"adjacency": "replace-one"},  # of Laplace noise
         {"adjacency": "zero-out", "together": [entry | {"sampling": "fixed-size"}]},
         {"adjacency": ["add-remove"]},
         {"delta": 1e-6},
@@ -92,8 +92,11 @@ def test_whoever_changes_a_field_is_refused(tmp_path: Any) -> None:
 def test_what_has_no_certificate_says_so() -> None:
     with pytest.raises(ValueError, match="must be a NoisyStep"):
         dpverify.account(dpverify.IntegerStep(10.0), delta="1e-6").certificate()
-    with pytest.raises(ValueError, match="has no certificate where sampling is poisson"):
-        dpverify.account(NoisyStep(3.0, 0.2), delta="1e-6", adjacency="replace-one", relative_width=1e-2).certificate()
+    laplace = dpverify.account(
+        NoisyStep(3.0, 0.2, "laplace"), delta="1e-6", adjacency="replace-one", relative_width=0.1
+    )
+    with pytest.raises(ValueError, match="of laplace noise has no certificate where sampling is poisson"):
+        laplace.certificate()
     with pytest.raises(ValueError, match="must be omitted"):
         dpverify.account(NoisyStep(3.0, 0.2), epsilon=1, relative_width=1e-2).certificate()
     with pytest.raises(CapacityError):
