@@ -1,7 +1,7 @@
 """What is true of `protocols.shuffled`: amplification by shuffling, from the law of one report.
 
-The upper end is that of the blanket, what all inputs report at least; the lower end is exact for the dataset in which
-all others hold one input (docs/amplification.md).
+The upper end is that of the blanket, what all inputs report at least, of Laplace noise by strips of inputs; the lower
+end is exact for the dataset in which all others hold one input (docs/amplification.md).
 """
 
 from __future__ import annotations

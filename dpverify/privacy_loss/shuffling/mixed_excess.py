@@ -105,8 +105,6 @@ def _with_jumps(
     masses = np.maximum(tails[:-1] - tails[1:], 0.0) * (1.0 + 8.0 * UNIT)
     ends, mass = levels[1:], float(np.sum(masses)) * (1.0 + 1e-12)
     third = 0.5 * copies**3 * mass**2 * float(np.sum(masses * ends)) * (1.0 + 1e-9)
-    if third >= found:
-        return math.inf
     for share in _FALLING:
         scale = max(each.log_mgf(share * tilt, copies) for each in kept)
         bases[share * tilt] = math.exp(max(scale, scale * (max(copies - 2, 0) / copies))) / (math.e * share * tilt)

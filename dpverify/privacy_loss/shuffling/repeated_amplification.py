@@ -23,7 +23,7 @@ _PER_DEVIATION = 12.0
 _MOST_POINTS = 600
 _LAST = 1e-12
 """Of delta, over all rounds: what the bound on one round has left at its last point, about."""
-_LITTLE = 1e-3
+_LITTLE = 1e-2
 """Of delta, over all rounds: where the first cover leaves less than this of one round, another would hardly help."""
 
 

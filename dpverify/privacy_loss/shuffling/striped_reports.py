@@ -45,10 +45,10 @@ Atoms = tuple[Floats, Floats, Floats]
 
 _LEAST_MASS, _ACCURATE = 1e-300, 53
 _ERROR = 8.0 * UNIT
-_FINEST = 16
+_FINEST = 32
 """At most so many strips: each halving of their width halves what is lost, about."""
 _PER_SCALE = 8.0
-"""Cells, and strips, in a unit of the noise's scale: the width of either costs about half a per cent of epsilon."""
+"""Cells in a unit of the noise's scale, and a quarter of the strips: the width of either costs a per cent or less."""
 _MOST_SHARE = 0.25
 
 
@@ -226,7 +226,7 @@ def striped_report(noise: LineNoise, reach: float, users: int, *, tail: float) -
     if rho > _MOST_SHARE:
         return None
     scale = float(noise.scale)
-    count = min(max(2 ** round(math.log2(_PER_SCALE / scale)) * 2, 1), _FINEST)
+    count = min(max(2 ** round(math.log2(_PER_SCALE / scale)) * 4, 1), _FINEST)
     finer = max(math.ceil(_PER_SCALE / scale / (2 * count)), 1)
     per = 2 * count * finer
     lattice = _Lattice(noise, per, max(round(scale / _PER_SCALE * per), 1), reach)

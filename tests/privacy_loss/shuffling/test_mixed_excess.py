@@ -55,6 +55,15 @@ def test_whatever_counts_as_a_jump_is_charged(name: str, top: float) -> None:
     assert float(exact(MIXES[name])) <= module._with_jumps(made, made, COPIES, min(top, most), most, 2.0)
 
 
+@pytest.mark.parametrize(("weight", "value"), [(0.005, 5.0), (0.02, 2.5)])
+def test_two_jumps_or_three_are_charged(weight: float, value: float) -> None:
+    """All else is so far below 0 that one of these, or two, is not enough."""
+    mix: list[Atoms] = [[(1.0 - weight, -1.0), (weight, value)]]
+    made = variables(mix)
+    truth, found = float(exact(mix, 8)), module._with_jumps(made, made, 8, 0.5, value, 3.0)
+    assert truth <= found <= 8.0 * truth
+
+
 def test_few_nodes_prove_a_bound_too() -> None:
     made = variables(MIXES["both skews"][:1])[0]
     truth = float(exact(MIXES["both skews"][:1]))
@@ -72,6 +81,9 @@ def test_two_copies_less_are_covered() -> None:
         base = module._base(made, COPIES, tilt)
         for copies in range(COPIES - 2, COPIES + 1):
             assert float(exact(mix, copies)) <= base
+        laws = variables([*MIXES["two jumps"], *mix, *MIXES["both skews"]])
+        each = [module._bound(law, COPIES, tilt, law.log_mgf(tilt, COPIES), 2**14) for law in laws]
+        assert module._base(laws, COPIES, tilt) == max(each)
     mean, variance = module._moments(made, COPIES)
     assert mean >= (COPIES - 2) * -0.625
     assert variance >= COPIES * (0.875 - 0.625**2)

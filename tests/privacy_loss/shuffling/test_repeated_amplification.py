@@ -56,9 +56,9 @@ def test_points_end_where_next_to_nothing_is_left(monkeypatch: pytest.MonkeyPatc
     asked = list[float]()
     bound = Amplification.delta_upper
 
-    def counted(one: Amplification, epsilon: float) -> float:
+    def counted(one: Amplification, epsilon: float, *, enough: float) -> float:
         asked.append(epsilon)
-        return bound(one, epsilon)
+        return bound(one, epsilon, enough=enough)
 
     monkeypatch.setattr(Amplification, "delta_upper", counted)
     pair = RepeatedAmplification(adaptive(1.0, 10_000), rounds).pair
