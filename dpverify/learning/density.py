@@ -46,8 +46,9 @@ class PrivateDensity(BudgetedEstimator):
     kernel, bandwidth, bitsum, bits, public_scale, random_state, public_random_state
         As for `PrivateDensityClassifier`.
     sums : {"auto", "bits", "vectors"}
-        What is added up. "auto" takes vectors for the inner product where their plan errs less than that of bits, for
-        no more messages, if the number of users is known beforehand and `bits` is not given.
+        What is added up; "vectors" plans for 1.15 times a curator's error. "auto" takes vectors for the inner product
+        where their plan errs less than that of bits, for no more messages, if the number of users is known beforehand
+        and `bits` is not given.
 
     Attributes
     ----------

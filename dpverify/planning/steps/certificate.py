@@ -64,15 +64,16 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     finest = math.sqrt(6.0 * _FINE * max(total(tilt, at)[1] for at in (0, 1)) / steps.number)
     widest = sum(ends)
     tops = [max(_top(*side, share * _LEFT_OUT / steps.number) for side in law) for law in laws]
-    most = (checker.MOST_NODES - 4) / max(*ends, *tops)
+    most = (checker.MOST_NODES - 4) / (1.25 * max(*ends, *tops))
     number = min(max(1.0 / finest, _FEWEST / widest), _MOST / widest, most)
     found["grid"] = grid = min(20, math.floor(math.log2(number)))
     if grid < 1:
         raise CapacityError("No certificate is within reach: the losses are too large for the checker's nodes.")
-    low, high = (math.ceil(end * 2**grid) + 2 for end in ends)
+    each = 1.0 / math.log1p(2.0**-grid)  # nodes of a nat
+    low, high = (math.ceil(end * each) + 2 for end in ends)
     found["window"] = [-low, high]
     for entry, law, top in zip(entries, laws, tops, strict=True):
-        entry["cells"] = _cells(law, tilt, math.ceil(top * 2**grid) + 2, 2**grid)
+        entry["cells"] = _cells(law, tilt, math.ceil(top * each) + 2, each)
     try:
         found["together"] = entries
         made, totals, claim, _ = checker.composed(found)
@@ -127,7 +128,7 @@ def _top(losses: Floats, logs: Floats, share: float) -> float:
     return max(float(losses[order][np.searchsorted(beyond, share)]), 0.0)
 
 
-def _cells(law: list[tuple[Floats, Floats]], tilt: float, top: int, grid: int) -> list[int]:
+def _cells(law: list[tuple[Floats, Floats]], tilt: float, top: int, grid: float) -> list[int]:
     """Return where cells begin and end: every node where losses are likely, once tilted, and fewer beyond."""
     sides = []
     for losses, logs in law:

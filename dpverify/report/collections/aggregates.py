@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -68,6 +69,8 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
     for row in _shown(found):
         digits = 4 if row.of in ("levels", "density") else 0
+        if row.of in ("numbers", "weights") and 0.0 < row.high - row.low < 10.0:  # two of the interval's width
+            digits = 1 - math.floor(math.log10(row.high - row.low))
         rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
     all_of = "and of a query's buckets, cells or candidates, of all together"
     lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]

@@ -34,6 +34,10 @@ def _title(found: Design) -> str:
 
 
 def _asks(query: Query) -> str:
+    if query.number is not None:
+        low, high = query.number
+        within = f"{'a number' if query.real else 'an integer'} from {low:,} to {high:,}"
+        return within if query.categories is None else f"{within}, {query.categories:,} categories"
     size = f"{getattr(query, query.kind):,}"
     if query.density is None:
         return f"{size} {query.kind}"
@@ -46,7 +50,8 @@ def design_table(found: Design) -> RenderableType:
     numbers = (*weights, "RMSE", "relative", "upload")
     rows = Rows(("query", "asks", "bitsum", "noise", *numbers), numbers)
     for row in found.queries:
-        noise = ", ".join(f"{value:.4g}" for value in row.parameters.values() if isinstance(value, float))
+        drawn = {name: value for name, value in row.parameters.items() if name not in ("smallest", "largest")}
+        noise = ", ".join(f"{value:.4g}" for value in drawn.values() if isinstance(value, float))
         rows.add_row(
             row.query.name,
             _asks(row.query),
@@ -77,6 +82,8 @@ def design_table(found: Design) -> RenderableType:
         for row in found.queries
         if row.relative_error > (0.5 if row.query.vector is None else 1.0)
     ]
+    if any(row.query.number is not None for row in found.queries):
+        others.append("Of numbers: RMSE in their unit, noise of shares p and r, relative to the range of all users.")
     guarantee = found.limits[0].guarantee
     lines = (
         "noise: the flip probability of rr, the mean of poisson. RMSE: exact, of one sum, in users. relative: of all "

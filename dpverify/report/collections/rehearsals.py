@@ -38,7 +38,7 @@ def rehearsal_table(found: Rehearsal) -> RenderableType:
         ("intervals", "with the truth", "RMSE", "mean width", "days with alarms"),
     )
     for row in found.queries:
-        digits = 6 if row.of in ("levels", "density") else 1
+        digits = 6 if row.of in ("levels", "density") or (row.of in ("numbers", "weights") and row.width < 10.0) else 1
         rows.add_row(
             row.query,
             row.of,

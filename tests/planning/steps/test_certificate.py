@@ -20,6 +20,7 @@ from dpverify.planning.steps.step import NoisyStep, Steps
         ([(NoisyStep(1.0, 0.01), 100)], "add-remove", 1e-3),
         ([(NoisyStep(2.0, 0.1, "laplace"), 5), (NoisyStep(4.0, 0.05, sampling="fixed-size"), 20)], "add-remove", 2e-3),
         ([(NoisyStep(3.0, 0.2, sampling="fixed-size"), 10)], "replace-one", None),
+        ([NoisyStep(0.1, law="laplace")], "add-remove", 1e-4),  # the largest loss is inside the last cell
         ([(NoisyStep(9.0), 2), (NoisyStep(4.0, 0.1), 10)], "replace-one", 2e-3),
     ],
 )
@@ -37,6 +38,7 @@ def test_no_certificate_is_below_what_is_attained() -> None:
     while met < 12:
         law, sampling = draw.choice(["gaussian", "laplace"]), draw.choice(["poisson", "fixed-size"])
         rate = draw.choice([1.0, round(10 ** draw.uniform(-3, -0.1), 4)])
+        sampling = "poisson" if rate == 1.0 else sampling
         step = NoisyStep(round(10 ** draw.uniform(-0.2, 1.5), 3), rate, law, sampling)
         steps, delta = int(10 ** draw.uniform(0, 3.5)), f"{10 ** draw.uniform(-9, -2):.3g}"
         truth = dpverify.account(step, instances=steps, delta=delta, relative_width=1e-4).epsilon

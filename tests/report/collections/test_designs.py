@@ -29,3 +29,15 @@ def test_a_design_shows_what_binds_and_what_errs() -> None:
     assert "1,800 of them honest" in axes.get_title(loc="left")
     plt.close(axes.figure)
     assert [row["name"] for row in found.to_dict()["rows"]] == ["features", "words"]
+
+
+def test_numbers_are_shown_by_their_range() -> None:
+    asked = [
+        Query("stars", number=(1, 5), bitsum="laplace"),
+        Query("spent", number=(0, "0.5"), real=True, categories=3),
+    ]
+    shown = " ".join(str(design(asked, ("2", "1e-6"), users=2_000)).split())
+    assert "stars an integer from 1 to 5 laplace" in shown
+    assert "a number from 0 to 0.5," in shown
+    assert "categories" in shown
+    assert "Of numbers: RMSE in their unit" in shown
