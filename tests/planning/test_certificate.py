@@ -121,6 +121,8 @@ def test_results_of_something_else_have_none() -> None:
         account(days, delta=1e-5, at_most=2).certificate()
     with refused("epsilon=0.5"):
         account(Poisson(400, 40.0), epsilon=0.5).certificate()
+    with pytest.raises(ValueError, match=r"^delta=1e-100 must be at least 1e-99 for a certificate"):
+        certificate(Poisson(400, 40.0), delta="1e-100")
     with refused("threat_model='model'"):
         account(Pure(100, 0.7, 0.05, 6.0, 0.7), delta=1e-2, threat_model="model").certificate()
 

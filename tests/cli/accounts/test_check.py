@@ -100,3 +100,8 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
         file.write_bytes(plan.data.replace(old, new, 1))
         assert main(["check", str(file)]) == status
         assert said in capsys.readouterr().out
+
+
+def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "/dev/null"]) == 2
+    assert "must be a certificate or a manifest, but it is no file." in capsys.readouterr().err
