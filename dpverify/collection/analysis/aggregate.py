@@ -193,9 +193,9 @@ class _Counted:
 
 def told(asked: Asked) -> str:
     """Return what estimates of a query are of; see `Estimate.of`."""
-    known = {VECTORS: "vector", (Rappor,): "rappor", (SumProtocol,): asked.asks.replace("bits", "numbers")}
-    found = {**known, _BY_BUCKET: "buckets"}.items()
-    return next((of for kinds, of in found if isinstance(asked.protocol, kinds)), asked.asks)
+    known: dict[Any, str] = {VECTORS: "vector", Rappor: "rappor", _BY_BUCKET: "buckets"}
+    known[SumProtocol] = asked.asks.replace("bits", "numbers")
+    return next((of for kinds, of in known.items() if isinstance(asked.protocol, kinds)), asked.asks)
 
 
 def _bitsum(asked: Asked) -> Any:

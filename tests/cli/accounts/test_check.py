@@ -82,7 +82,7 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
     shown = capsys.readouterr().out
     assert f"for SHA-256 {plan.hash}," in shown
     assert f"on any 7 days epsilon {plan.guarantees[1]['epsilon']}, delta 0.001" in shown
-    assert "word: buckets, 4 of poisson, of 50 honest users at least, 40 bytes an upload" in shown
+    assert "word: buckets, 4 of poisson, of 50 honest users at least, 41 bytes an upload" in shown
     assert "stars: numbers, 1 of poisson-sum, of 50" in shown
     (tmp_path / "proof.json").write_text("another")
     assert main(["check", str(file)]) == 1
