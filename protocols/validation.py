@@ -83,7 +83,10 @@ def check_real(
     allowed = describe_range(low, high, low_open, high_open)
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{name}={value!r} must be a real number in {allowed}.")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:  # an integer or a fraction beyond the floats
+        number = math.inf
     below = low is not None and (number < low or (low_open and number == low))
     above = high is not None and (number > high or (high_open and number == high))
     if not math.isfinite(number) or below or above:

@@ -203,7 +203,8 @@ function stepped({ smallest, largest, levels, real }, number) {
     throw new Refused(`each answer must be ${real ? "a number" : "an integer"} in [${smallest}, ${largest}].`);
   }
   const above = number - low;
-  return real ? multiplied(ofFloat(above / (high - low)), levels) : { whole: above, rest: new Int32Array(8) };
+  const rounds = real || levels !== high - low;
+  return rounds ? multiplied(ofFloat(above / (high - low)), levels) : { whole: above, rest: new Int32Array(8) };
 }
 
 /** Return of each bucket what a number is that is in one of them: nothing in all others. */

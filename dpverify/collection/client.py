@@ -303,12 +303,12 @@ def turned(query: Mapping[str, Any], value: Any) -> list[list[int]]:
 
 def stepped(query: Mapping[str, Any], number: Any) -> tuple[int, int]:
     """Return how many whole steps a number is above the smallest, and what is left of one, times 2^128."""
-    kind, ends, whole = float if query["real"] else int, (query["smallest"], query["largest"]), 1 << (8 * _WORD)
-    low, high = map(kind, ends)
-    if not _numbers([number], 1, math.inf) or not low <= number <= high or (kind is int and number != int(number)):
-        raise Refused(f"each answer must be {'a number' if query['real'] else 'an integer'} in [{', '.join(ends)}].")
-    above = kind(number) - low
-    return divmod(_fixed(above / (high - low)) * query["levels"] if query["real"] else int(above) * whole, whole)
+    real, ends, whole = query["real"], (query["smallest"], query["largest"]), 1 << (8 * _WORD)
+    low, high = map(float, ends)
+    if not _numbers([number], 1, math.inf) or not low <= number <= high or not (real or number == int(number)):
+        raise Refused(f"each answer must be {'a number' if real else 'an integer'} in [{', '.join(ends)}].")
+    above, rounds = float(number) - low, real or query["levels"] != high - low
+    return divmod(_fixed(above / (high - low)) * query["levels"] if rounds else int(above) * whole, whole)
 
 
 def weighted(query: Mapping[str, Any], value: Any) -> list[tuple[int, int]]:

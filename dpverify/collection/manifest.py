@@ -34,7 +34,7 @@ from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, Thr
 from dpverify.planning.account import account
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
-from protocols.validation import check_file, check_integer
+from protocols.validation import check_file, check_integer, check_real
 
 __all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in", "recomputed"]
 
@@ -133,7 +133,7 @@ class Manifest:
         found = _read([_asked(number, query) for number, query in enumerate(content["queries"], 1)])
         try:
             Client(self.data, self.hash)  # which takes all the settings that it draws by
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, MemoryError, OverflowError, TypeError, ValueError) as error:
             raise ValueError("queries must have all settings of their kinds") from error
         return found
 
@@ -302,6 +302,7 @@ def _query(asked: Asked, recipe: Recipe) -> dict[str, Any]:
         **({} if asked.signs is None else {"signs": asked.signs}),
         "kind": recipe.kind,
         **recipe.settings,
+        **({"real": False} if asked.whole else {}),
         "tables": {key: table.to_list() for key, table in recipe.tables.items()},
     }
 
@@ -341,8 +342,8 @@ def protocol_in(query: dict[str, Any]) -> Any:
     if not isinstance(given, dict) or given.keys() != types.keys():
         raise ValueError(f"parameters must be an object with {', '.join(types)}")
     values = {name: protocol_in(value) if isinstance(value, dict) else value for name, value in given.items()}
-    for name in [name for name, type in types.items() if type in ("float", float)]:
-        values[name] = float(values[name] if isinstance(values[name], int) else _decimal(name, values[name], _SIGNED))
+    for name, value in [(name, values[name]) for name, type in types.items() if type in ("float", float)]:
+        values[name] = check_real(name, value if isinstance(value, int) else float(_decimal(name, value, _SIGNED)))
     return kind(**values)
 
 
@@ -383,10 +384,9 @@ def _asked(number: int, query: dict[str, Any]) -> Asked:
 def asked_in(query: dict[str, Any]) -> Asked:
     """Return a query of a manifest as it was asked."""
     points = Signs.of(query["points"]) if "points" in query else None
-    asks = query.get("asks", "bits")
-    return Asked(
-        query["name"], protocol_in(query), query["instances"], query["honest"], asks, points, query.get("signs")
-    )
+    protocol, asks = protocol_in(query), query.get("asks", "bits")
+    whole = query.get("real") is False and getattr(protocol, "steps", None) is not None
+    return Asked(query["name"], protocol, query["instances"], query["honest"], asks, points, query.get("signs"), whole)
 
 
 def recomputed(plan: Manifest) -> Manifest:

@@ -59,6 +59,7 @@ _NEAR, _MOST_SHARES, _WRAPS = 2.0**-60, 64, 1e-20
 """How near shares are to the sum among half of the users, of how many at most; and how often noise wraps round."""
 _NUMBERS = ("poisson", *_SHAPES)
 _ASKS = (*_LEAST, "weights")
+_MOST_INSTANCES = 2**20  # of each there is a field in memory wherever a manifest is read
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Asked:
     protocol : object
         Of each instance.
     instances : int
-        At least 1.
+        At least 1, at most 2^20.
     honest : number, optional
         As for `dpverify.account`; kept as their number.
     asks : {"bits", "levels", "buckets", "strings", "density", "vector", "weights"}
@@ -86,6 +87,8 @@ class Asked:
         How a point becomes `instances` bits.
     signs : str, optional
         Of a vector's coordinates, public, 0 and 1: see `dpverify.collection.rotations.turned.Turned`.
+    whole : bool
+        Of a sum of numbers in steps: whether users hold integers all the same, which clients see to.
 
     Raises
     ------
@@ -100,6 +103,7 @@ class Asked:
     asks: str = "bits"
     points: Signs | None = None
     signs: str | None = None
+    whole: bool = False
 
     def __post_init__(self) -> None:
         _check_name(self.name)
@@ -115,7 +119,10 @@ class Asked:
                 raise TypeError(f"protocol={self.protocol!r} must be a sum of numbers from 0 on for weights.")
         elif self.asks != "bits" and not isinstance(self.protocol, BitsumProtocol):
             raise TypeError(f"protocol={self.protocol!r} must be one of bits for answers that are {self.asks}.")
-        check_integer("instances", self.instances, low=2 if self.asks in TWO_OF else 1)
+        check_integer("instances", self.instances, low=2 if self.asks in TWO_OF else 1, high=_MOST_INSTANCES)
+        check_flag("whole", self.whole)
+        if self.whole and (not isinstance(self.protocol, SumProtocol) or self.protocol.steps is None):
+            raise ValueError(f"whole={self.whole} must be False but for a sum of numbers in steps.")
         if (self.asks == "density") is (self.points is None):
             raise ValueError(f"points={self.points!r} must be given for a density, and for nothing else.")
         if self.points is not None:
@@ -209,7 +216,8 @@ class Query:
         mean. Its error is that of the mean, as a norm: of noise and of rounding, which a client does at random.
     number : (smallest, largest), optional
         An integer from one to the other, such as (1, 5) for a rating: the sum of all users'. Its error is relative to
-        the range. A range wider than 64 may have fewer steps, to which a client rounds at random.
+        the range. A range wider than 64 may have fewer steps, to which a client rounds integers at random. Ends, also
+        of real numbers, are in [-2^53, 2^53].
     real : bool
         Any number from one to the other.
     categories : int, optional
@@ -290,7 +298,10 @@ class Query:
         if not isinstance(self.number, (list, tuple)) or len(self.number) != 2:
             raise ValueError(f"number={self.number!r} must be (smallest, largest).")
         check_flag("real", self.real)
-        ends = tuple(float(exact_number("number", end)) for end in self.number)
+        exact = [exact_number("number", end) for end in self.number]
+        if max(map(abs, exact)) > 2**53:  # before floats round them
+            raise ValueError(f"number={self.number!r} must have both ends in [-2^53, 2^53].")
+        ends = tuple(map(float, exact))
         made = PoissonSum(1, ends[1], 0.0, smallest=ends[0], steps=1 if self.real else None)
         object.__setattr__(self, "number", (made.smallest, made.largest))
         if self.categories is not None:
@@ -328,7 +339,8 @@ class Query:
         if self.vector is not None:
             return Asked(self.name, protocol, 1, honest, self.kind, None, signs_of(self.vector, public))
         if self.number is not None:
-            return Asked(self.name, protocol, self.sums, honest, "bits" if self.categories is None else "weights")
+            whole, asks = protocol.steps is not None and not self.real, "bits" if self.categories is None else "weights"
+            return Asked(self.name, protocol, self.sums, honest, asks, whole=whole)
         if self.density is not None and self.dimension is not None and self.bandwidth is not None:
             points = Signs.sample(self.density, self.dimension, self.bandwidth, self.classes, public)
         return Asked(self.name, protocol, self.sums, honest, self.kind, points)

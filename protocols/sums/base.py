@@ -34,6 +34,8 @@ from protocols.validation import (
 __all__ = ["SumProtocol", "at_random", "exactly_rounded", "rounded"]
 
 _EXACT = 2**53
+_WIDEST = 1e100
+"""From one over this to this [a, b] may be wide, so that no square of an error leaves the floats."""
 
 
 @dataclass(frozen=True)
@@ -73,8 +75,11 @@ class SumProtocol(ABC):
                 f"smallest={self.smallest} and largest={self.largest} must be integers, or users hold real numbers, in "
                 "steps."
             )
-        if float(self.step) == 0.0:
-            raise ValueError(f"steps={self.steps} must leave steps that floats tell from 0.")
+        if not 1.0 / _WIDEST <= Fraction(self.largest) - Fraction(self.smallest) <= _WIDEST:
+            raise ValueError(
+                f"smallest={float(self.smallest)} and largest={float(self.largest)} must differ by a number in "
+                f"[{1.0 / _WIDEST:g}, {_WIDEST:g}]."
+            )
         if self.users * self.levels >= _EXACT:
             raise ValueError(f"users={self.users} times {self.levels} steps must be below 2^53.")
 

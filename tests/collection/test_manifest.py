@@ -26,6 +26,7 @@ from dpverify.planning.account import account
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.sums import PoissonSum
 from tests.collection.test_tables import binomial_mass, exact, poisson_mass
 from tests.collection.vectors import QUERIES, made
 from tests.refusals import refused
@@ -144,6 +145,7 @@ def test_a_protocol_is_read_back_as_it_was(name: str) -> None:
     assert asked_in(query) == Asked(name, *QUERIES[name])
     of_bits = {"levels": "rr", "buckets": "poisson", "strings": "rr", "density": "rr", "classifier": "poisson"}
     of_numbers = {"number": "poisson-sum", "real": "nb-sum", "shares": "split-and-mix", "weights": "poisson-sum"}
+    of_numbers["integers"] = "poisson-sum"
     assert query["protocol"] == {**of_bits, **of_numbers, "unary": "unary-vector-sum"}.get(name, name)
 
 
@@ -222,6 +224,19 @@ def test_a_task_of_sums_takes_the_largest_upload_and_nothing_larger(name: str) -
     (fields,) = Collector(plan.data, plan.hash).fields(name, [upload])
     assert fields.size == vdaf["length"]
     assert fields.max() == vdaf["max_measurement"]
+
+
+def test_integers_beyond_the_floats_are_refused_in_a_sentence() -> None:
+    plan = manifest([Asked("stars", PoissonSum(60, 5, 90.0, smallest=1))], delta="1e-3")
+    fields = [("parameters", name, 400) for name in ("largest", "smallest", "mean")]
+    for place, name, zeros in (*fields, ("", "instances", 30), ("", "instances", 400)):
+        content = plan.content
+        (query,) = content["queries"]
+        (query[place] if place else query)[name] = 10**zeros
+        with pytest.raises(
+            ValueError, match=rf"^query 1: {name}=10{{{zeros}}} must be (a finite number|an integer) in "
+        ):
+            Manifest.of(content).asked()
 
 
 ONE = manifest([("bits", RandomizedResponse(1_000, 0.1), 2, 900)], delta="1e-6").data

@@ -13,7 +13,7 @@ from scipy.stats import poisson
 
 from dpverify import account
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.collection.client import Client
+from dpverify.collection.client import Client, Refused
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import manifest
 from dpverify.collection.query import BITSUMS, Asked, Query
@@ -220,6 +220,11 @@ def test_numbers_err_as_they_say_and_send_few_messages(asked: dict[str, Any], me
     client = Client(plan.data, plan.hash)
     held: Any = int(low) if not query.real else low
     assert len(client.upload("q", held if query.categories is None else [2, held])) > 0
+    if not query.real:  # also in steps
+        with pytest.raises(Refused, match="must be an integer in"):
+            client.another().upload("q", held + 0.5 if query.categories is None else [2, held + 0.5])
+    assert made.whole is (query.categories is not None)
+    assert plan.asked() == [made]
 
 
 def test_numbers_that_are_none_are_refused() -> None:
@@ -232,9 +237,17 @@ def test_numbers_that_are_none_are_refused() -> None:
         ({"bits": 3, "real": True}, "real and categories with number only"),
         ({"number": (0, 5), "bitsum": "rr"}, "bitsum='rr' must be"),
         ({"number": (0, 5), "bits": 2}, "exactly one of"),
+        ({"number": (2**53 - 1, 2**53 + 1), "real": True}, r"number=.* must have both ends in \[-2\^53, 2\^53\]\.$"),
+        ({"number": (2**53 + 1, 2**53 + 2)}, "both ends in"),
+        ({"number": (-1.7e308, 1.7e308), "real": True}, "both ends in"),
+        ({"number": (0, 1e-320), "real": True}, "must differ by a number in"),
     ):
         with pytest.raises(ValueError, match=said):
             Query("q", **asked)
+    with pytest.raises(ValueError, match="whole=True must be False but for a sum of numbers in steps"):
+        Asked("q", PoissonSum(9, 5, 4.0), whole=True)
+    with pytest.raises(ValueError, match=r"instances=1048577 must be an integer in \[1, 1048576\]"):
+        Asked("q", PoissonSum(9, 5, 4.0), 2**20 + 1)
     with pytest.raises(TypeError, match="must be a sum of numbers from 0 on"):
         Asked("q", PoissonSum(9, 5, 4.0, smallest=1), 3, None, "weights")
     with pytest.raises(TypeError, match="must be one of bits"):

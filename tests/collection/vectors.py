@@ -51,6 +51,7 @@ QUERIES: dict[str, tuple[Any, ...]] = {
     "unary": (planned(2_000, 5, 40.0), 1, None, "vector", None, "01101"),
     "number": (PoissonSum(2_000, 5, 400.0, smallest=-1), 2),
     "real": (NegativeBinomialSum(2_000, 0.7, 400.0, 0.5, smallest=-1.5, steps=11), 1),
+    "integers": (PoissonSum(2_000, 90, 400.0, smallest=-10, steps=7), 1, None, "bits", None, None, True),
     "shares": (SplitAndMix(2_000, 5, 2**14, 8, 0.75, smallest=1), 1),
     "weights": (PoissonSum(2_000, 0.1, 400.0, steps=9), 4, None, "weights"),
     "rappor": (Rappor(12, 9, cohorts=5, f=0.5, p=0.25, q=0.75, reports=2), 2),

@@ -53,6 +53,7 @@ def check(
 
 def _manifest(path: Path) -> int:
     """Say what a manifest promises, and return the exit status."""
+    from dpverify.collection.analysis.aggregate import told
     from dpverify.collection.client import header, largest
     from dpverify.collection.manifest import Manifest, asked_in, recomputed
     from dpverify.digits import counted
@@ -91,7 +92,7 @@ def _manifest(path: Path) -> int:
         asked = asked_in(query)
         among = "" if asked.honest is None else f", of {asked.honest:,} honest users at least"
         typer.echo(
-            f"  {asked.name}: {asked.asks}, {asked.instances:,} of {query['protocol']}{among}, "
+            f"  {asked.name}: {told(asked)}, {asked.instances:,} of {query['protocol']}{among}, "
             f"{len(begin) + size:,} bytes an upload"
         )
     return 0

@@ -40,7 +40,7 @@ _BY_BUCKET = (BucketSums, LabelRandomizedResponse)
 """Of these each message, or report, is of one bucket."""
 _OTHERWISE = (*VECTORS, Rappor, SumProtocol)  # of these counts are no sums of bits
 
-__all__ = ["Aggregate", "Alarm", "Estimate", "aggregate"]
+__all__ = ["Aggregate", "Alarm", "Estimate", "aggregate", "told"]
 
 
 @dataclass(frozen=True)
@@ -184,17 +184,18 @@ class _Counted:
 
     @property
     def of(self) -> str:
-        if isinstance(self.asked.protocol, VECTORS):
-            return "vector"
-        if isinstance(self.asked.protocol, Rappor):
-            return "rappor"
-        if isinstance(self.asked.protocol, SumProtocol):
-            return self.asked.asks.replace("bits", "numbers")
-        return "buckets" if isinstance(self.asked.protocol, _BY_BUCKET) else self.asked.asks
+        return told(self.asked)
 
     def law(self, sums: int = 1) -> SumLaw:
         """Return the law of so many counts together."""
         return sum_law(_bitsum(self.asked), self.users * sums)
+
+
+def told(asked: Asked) -> str:
+    """Return what estimates of a query are of; see `Estimate.of`."""
+    known: dict[Any, str] = {VECTORS: "vector", Rappor: "rappor", _BY_BUCKET: "buckets"}
+    known[SumProtocol] = asked.asks.replace("bits", "numbers")
+    return next((of for kinds, of in known.items() if isinstance(asked.protocol, kinds)), asked.asks)
 
 
 def _bitsum(asked: Asked) -> Any:

@@ -205,7 +205,11 @@ class Reader:
             For a message that clients cannot send.
         """
         names, places, codes = np.asarray(query, dtype=object), np.asarray(instance), np.asarray(symbol)
-        numbers = np.ones(len(names), dtype=np.int64) if count is None else np.asarray(count, dtype=np.int64)
+        given = np.ones(len(names), dtype=np.int64) if count is None else np.asarray(count)
+        with np.errstate(invalid="ignore"):
+            numbers = given.astype(np.int64)
+        if not np.array_equal(numbers, given):
+            raise ValueError(f"count={given[numbers != given][0]} must be an integer in [0, 2^63).")
         there, counts = dict[str, NDArray[np.int64]](), dict[str, NDArray[np.int64]]()
         told = users if isinstance(users, Mapping) else {}
         for name in dict.fromkeys([*names.tolist(), *told]):

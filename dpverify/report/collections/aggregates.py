@@ -34,7 +34,8 @@ def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
     largest = {row.query: max(max(r.high, r.value) for r in rows if r.query == row.query) or 1.0 for row in rows}
     for place, row in zip(places, rows, strict=True):
         scale = largest[row.query]
-        drawn.plot([row.low / scale, row.high / scale], [place, place], color="C0", solid_capstyle="butt")
+        if row.low <= row.high:
+            drawn.plot([row.low / scale, row.high / scale], [place, place], color="C0", solid_capstyle="butt")
         drawn.plot([row.value / scale], [place], "o", color="C0")
     drawn.set_yticks(list(places), [_name(row) for row in rows])
     drawn.set_xlabel("share of the largest of the query")
@@ -71,9 +72,12 @@ def aggregate_table(found: Aggregate) -> RenderableType:
         digits = 4 if row.of in ("levels", "density") else 0
         if row.of in ("numbers", "weights") and 0.0 < row.high - row.low < 10.0:  # two of the interval's width
             digits = 1 - math.floor(math.log10(row.high - row.low))
-        rows.add_row(_name(row), row.of, *(f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)))
+        ends = [f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)]
+        rows.add_row(_name(row), row.of, *(ends if row.low <= row.high else [ends[0], "none", "none"]))
     all_of = "and of a query's buckets, cells or candidates, of all together"
     lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]
+    if any(row.low > row.high for row in found.estimates):
+        lines.append("none: a batch that no true sum leaves, by that confidence.")
     for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")

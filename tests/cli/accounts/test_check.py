@@ -9,6 +9,7 @@ from dpverify.cli import main
 from dpverify.collection.manifest import manifest
 from dpverify.collection.query import Asked
 from protocols.bitsum import Poisson, RandomizedResponse
+from protocols.sums import PoissonSum
 
 PROOF = {"file": "proof.json", "sha256": "0" * 64}
 
@@ -74,13 +75,15 @@ def test_a_plan_and_a_ledger_write_certificates_of_what_they_print(
 def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "plan.json"
     asked = [Asked("seen", RandomizedResponse(60, 0.25), 3, 50), Asked("word", Poisson(60, 90.0), 4, 50, "buckets")]
+    asked.append(Asked("stars", PoissonSum(60, 5, 900.0), 1, 50))
     plan = manifest(asked, delta={1: "1e-3", 7: "1e-3"}, certificates={1: PROOF, 7: PROOF})
     plan.write(file)
     assert main(["check", str(file)]) == 0
     shown = capsys.readouterr().out
     assert f"for SHA-256 {plan.hash}," in shown
     assert f"on any 7 days epsilon {plan.guarantees[1]['epsilon']}, delta 0.001" in shown
-    assert "word: buckets, 4 of poisson, of 50 honest users at least, 40 bytes an upload" in shown
+    assert "word: buckets, 4 of poisson, of 50 honest users at least, 41 bytes an upload" in shown
+    assert "stars: numbers, 1 of poisson-sum, of 50" in shown
     (tmp_path / "proof.json").write_text("another")
     assert main(["check", str(file)]) == 1
     assert "another certificate" in capsys.readouterr().out

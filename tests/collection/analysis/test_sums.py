@@ -167,6 +167,10 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
     other = manifest([("s", Rappor(8, 1, f=0.5, p=0.25, q=0.75))], delta=0)
     with pytest.raises(BatchError):
         Reader(other.data, other.hash).files([folder])
+    for count in (1.7, float("nan"), 1e19):
+        with pytest.raises(ValueError, match=r"^count=.* must be an integer in \[0, 2\^63\)\.$"):
+            reader.rows(["bits"], [0], [1], [count], users=USERS)
+    assert reader.rows(["bits"], [0], [1], [2.0], users=USERS).counts["bits"][0, 1] == 2
     with pytest.raises(ValueError, match=r"^query='s' must be one of those with messages"):
         Reader(other.data, other.hash).symbols("s")
     with pytest.raises(ValueError, match="must be that of the other sums"):

@@ -10,8 +10,9 @@ from flint import arb, ctx
 from scipy import stats
 
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
+from dpverify.privacy_loss.shuffling.mixed_excess import mixed_excess
 from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
-from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, StripedReport, striped_report
+from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, StripedReport, _Strip, striped_report
 from tests.privacy_loss.shuffled_views import divergence
 
 NOISES = {
@@ -116,6 +117,24 @@ def test_random_mixes_of_inputs_are_within(name: str) -> None:
 def test_the_band_is_narrow(scale: float, power: float, users: int, most: float) -> None:
     found = noisy_reports(scale, power, users, tail=1e-10).epsilon(1e-6)
     assert found.lower < found.upper < most * found.lower
+
+
+def test_each_of_the_others_draws_from_a_share_of_the_blanket() -> None:
+    """The excess of three outcomes and forty others, by the sum over all counts, is close below."""
+    masses, first, second = np.array([0.3, 0.3, 0.3]), np.array([0.5, 0.2, 0.3]), np.array([0.2, 0.5, 0.3])
+    power, others, zero = math.exp(0.1), 40, {"missing": 0.0, "error": 1e-15, "alone": 0.0}
+    for share in (0.5, 0.9):
+        drawn = share * masses
+        strips = (_Strip((masses, first, second), None, 0.0),)
+        found = StripedReport(others + 1, drawn, first, second, strips=strips, share=share, **zero).delta(0.1).upper
+        counts = np.array([row for row in np.ndindex((others + 1,) * 3) if sum(row) <= others])
+        chances = stats.multinomial.pmf(
+            np.column_stack([counts, others - counts.sum(axis=1)]), others, [*drawn, 1.0 - drawn.sum()]
+        )
+        exact = float(chances @ np.maximum(counts @ ((first - power * second) / drawn), 0.0)) / others
+        assert exact <= found <= 1.04 * exact
+        # One more would tell less, by no more than the bound is loose here.
+        assert found >= mixed_excess([strips[0].variable(power, share)], others) / others
 
 
 def test_nobody_to_take_her_place_is_charged() -> None:

@@ -150,7 +150,9 @@ def test_ranges_that_are_none_are_refused() -> None:
     for smallest, largest, steps, said in (
         (2, 2, None, r"^largest=2 must be above smallest=2\.$"),
         (0.5, 2, None, r"^smallest=0\.5 and largest=2 must be integers, or users hold real numbers, in steps\.$"),
-        (0, 5e-324, 9, r"^steps=9 must leave steps that floats tell from 0\.$"),
+        (0, 5e-324, 9, r"^smallest=0\.0 and largest=5e-324 must differ by a number in \[1e-100, 1e\+100\]\.$"),
+        (-1.7e308, 1.7e308, 9, r"must differ by a number in"),
+        (0, 10**400, None, r"^largest=10{400} must be a finite number in"),
     ):
         with pytest.raises(ValueError, match=said):
             PoissonSum(9, largest, 1.0, smallest=smallest, steps=steps)

@@ -24,3 +24,17 @@ def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
     plt.close(axes.figure)
+
+
+def test_where_no_true_sum_leaves_a_batch_there_is_no_interval() -> None:
+    plan = design([Query("stars", number=(1, 5)), Query("seen", bits=1, bitsum="poisson")], ("3", "1e-2"), users=40)
+    for count in (10**7, 0):
+        users = {name: np.array([40]) for name in ("stars", "seen")}
+        counts = {name: np.array([[count]]) for name in users}
+        found = aggregate(plan.manifest(), Sums(plan.manifest().hash, users, counts))
+        assert all(row.low > row.high for row in found.estimates)
+        lines = [line.split() for line in str(found).splitlines()]
+        assert [line[-2:] for line in lines if line[:1] in (["stars"], ["seen"])] == [["none", "none"]] * 2
+        axes = found.plot()
+        assert [len(line.get_xdata()) for line in axes.lines] == [1, 1]
+        plt.close(axes.figure)
