@@ -30,7 +30,7 @@ def test_an_account_writes_a_certificate_that_the_command_checks(tmp_path: Path,
     assert main(["check", str(file)]) == 2
     assert capsys.readouterr().out == f"Not a certificate: {file} is empty.\n"
     assert main([*words, "--epsilon", "1", "--certificate", str(file)]) == 2
-    assert "epsilon=1.0 must be omitted" in capsys.readouterr().err
+    assert "epsilon=1 must be omitted" in capsys.readouterr().err
     assert main([*words, "--delta", "1e-5", "--certificate", str(tmp_path / "none" / "rr.json")]) == 2
     assert "--certificate" in capsys.readouterr().err
 
