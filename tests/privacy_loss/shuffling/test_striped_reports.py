@@ -148,6 +148,15 @@ def test_nobody_to_take_her_place_is_charged() -> None:
     )
 
 
+@pytest.mark.parametrize("scale", [8.0, 12.0, 30.0, 50.0])
+def test_wide_noise_has_few_strips(scale: float) -> None:
+    """Up to one, of all of [0, 1]: less than the blanket alone for the pool, and never below the dataset's."""
+    report = made(scale, 2.0, 10**5)
+    one = noisy_reports(scale, 2.0, 10**5)
+    assert len(report.strips) in (1, 3, 7)
+    assert one.epsilon(1e-6).lower < report.epsilon(1e-6).upper < 1.1 * one.epsilon(1e-6).upper
+
+
 def test_too_few_users_have_no_such_bound() -> None:
     for users in (1, 2, 40):
         with ctx.workprec(192):
