@@ -85,6 +85,6 @@ class ShuffledClaims(MechanismClaims[ShuffledReports]):
 
     def note(self, protocol: ShuffledReports, threat_model: ThreatModel) -> str:
         return (
-            "the upper end holds for every dataset, by what all inputs report at least; the lower end is attained "
+            "the upper end holds for every dataset, by what inputs report at least; the lower end is attained "
             "where all others hold one input"
         )

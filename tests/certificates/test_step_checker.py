@@ -247,8 +247,8 @@ WRONG: list[tuple[str, str]] = [
         "grid.power({1: grid.step(way, own, cells)}, steps)",
         "grid.power({1: grid.step(way, own, cells)}, 1)",
     ),
-    ("totals.append(reduce(grid.product, parts))", "totals.append(parts[0])"),
-    ("totals.append(reduce(grid.product, parts))", "totals.append(parts[-1])"),
+    ("totals.append(reduce(grid.product, parts))", "totals.append(next(parts))"),
+    ("totals.append(reduce(grid.product, parts))", "totals.append([*parts][-1])"),
     ("else [THERE, BACK]:", "else [BACK]:"),
     (') > claim["delta"]', ') > 2 * claim["delta"]'),
 ]

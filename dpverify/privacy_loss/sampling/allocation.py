@@ -167,9 +167,17 @@ def _merged(one: _Group, other: _Group, spare: float, gathered: Gathered) -> _Gr
 
 
 def _both(one: _Group, other: _Group, spare: float, gathered: Gathered) -> _Group:
-    """Return the law of two groups of steps in each of which the record is, as `_merged` does."""
+    """Return the law of two groups of steps in each of which the record is, as `_merged` does.
+
+    Raises CapacityError for ratios next to which a mass that counts with the record is no float without it.
+    """
     squared = [(group.masses * (np.minimum(group.ratios, 8.0) - 1.0) ** 2).sum() for group in (one, other)]
-    lowest, highest = (float(one.ratios[at] * other.ratios[at]) for at in (0, -1))
+    lowest, highest = (float(one.ratios[at]) * float(other.ratios[at]) for at in (0, -1))
+    if not math.exp(-_LARGEST_LOSS) <= lowest <= highest <= math.exp(_LARGEST_LOSS):
+        raise CapacityError(
+            f"steps together have losses of more than {_LARGEST_LOSS:g}, too large for lists of random allocation; "
+            "more noise has less."
+        )
     grid = RatioGrid.over(lowest, highest, min(math.sqrt(float(sum(squared))), 1.0))
     least = spare / (one.ratios.size * other.ratios.size)
     ratios, masses, mass_error, ratio_error = gathered(grid, _pairs(one, other, None, 0.0, least))

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpverify.guarantee import CapacityError
+
 __all__ = ["MOST", "RatioGrid"]
 
 Floats = NDArray[np.float64]
@@ -33,7 +35,11 @@ class RatioGrid(NamedTuple):
         """Return ratios around all from the lowest to the highest, closer around 1, where most of the mass is.
 
         - coarser: By how many digits, in base 2.
+
+        Raises CapacityError if they are no positive floats.
         """
+        if not 0.0 < lowest <= highest < math.inf:
+            raise CapacityError("steps together have losses beyond the range of floats; more noise has less.")
         octaves = max(math.log2(highest) - math.log2(lowest), 1e-9)
         far = max(min(_DIGITS, int(math.log2(MOST / (octaves + 1.0)))) - coarser, 0)
         near = min(math.ceil(math.log2(_PER_DEVIATION / deviation)) - coarser, 52, int(math.log2(_LONGEST / octaves)))

@@ -73,7 +73,7 @@ def _shares(first: int, second: int, chosen: int) -> Floats:
 def _merged(one: _Cells, other: _Cells, coarser: int) -> _Cells:
     """Return what two groups tell together."""
     chosen, steps = one.laws.shape[1] - 1, one.steps + other.steps
-    lowest, highest = (float(one.ratios[at] * other.ratios[at]) for at in (0, -1))
+    lowest, highest = (float(one.ratios[at]) * float(other.ratios[at]) for at in (0, -1))
     squared = sum(float((part.laws[0, 0] * (np.minimum(part.ratios, 8.0) - 1.0) ** 2).sum()) for part in (one, other))
     grid = RatioGrid.over(lowest, highest, min(math.sqrt(squared), 1.0), coarser)
     shares = _shares(one.steps, other.steps, chosen)

@@ -173,7 +173,7 @@ class HiddenReport:
                 least = max(found.lower, self.users * known.lower, _LITTLE)
                 if variable.values.size > _MANY and most > least / (1.0 - _WIDE):
                     found = Interval.proved(found.lower, min(found.upper, gridded_excess(variable, self.users)))
-        except (FloatingPointError, OverflowError):
+        except ArithmeticError:
             return Interval(0.0, 1.0)
         return Interval.proved(found.lower / self.users * (1.0 - 2.0 * UNIT), found.upper / self.users)
 

@@ -57,8 +57,8 @@ def mixed_excess(variables: Sequence[Variable], copies: int) -> float:
 
     Returns inf where no tilt was found.
     """
-    variables = [each for each in variables if float(np.max(each.values + each.value_errors)) > 0.0]
-    if not variables:
+    most = max(float(np.max(each.values + each.value_errors)) for each in variables)
+    if most <= 0.0:
         return 0.0
     # Those that spread most, on both sides of 0 or above, decide, as a rule: where jumps begin, and the tilt.
     leading = [
@@ -66,7 +66,6 @@ def mixed_excess(variables: Sequence[Variable], copies: int) -> float:
         *sorted(variables, key=lambda each: each.moments(0.0)[1])[-_LEADING:],
     ]
     deviation = math.sqrt(copies * max(each.moments(0.0)[1] for each in leading))
-    most = max(float(np.max(each.values + each.value_errors)) for each in variables)
     found, best, top = math.inf, most, min(max(deviation / _FEWER, 1.0), most)
     while True:
         here = _with_jumps(leading, leading, copies, top, most, deviation)
@@ -114,7 +113,9 @@ def _with_jumps(
         with np.errstate(over="ignore"):
             sizes = [base * np.exp(each * jumps) * (1.0 + 1e-12) for each, base in bases.items()]
         centres = mean + jumps
-        most = 0.5 * (centres + np.hypot(centres, math.sqrt(variance))) * (1.0 + 1e-9)
+        # (c + h) / 2, where nothing cancels.
+        reach = np.abs(centres) + np.hypot(centres, math.sqrt(variance))
+        most = np.where(centres > 0.0, 0.5 * reach, 0.5 * variance / reach) * (1.0 + 1e-9)
         return np.asarray(np.minimum(np.min(sizes, axis=0), most))
 
     one = copies * float(np.sum(masses * bound(ends)))
@@ -197,7 +198,7 @@ def _fewer(logs: Floats, copies: int) -> Floats:
 def _bound(variable: Variable, copies: int, tilt: float, scale: float, most: int) -> float:
     """Return the sum where all have this law, `scale` being n ln M(tilt) at most, by at most so many nodes."""
     deviation = math.sqrt(copies * variable.moments(tilt)[1])
-    kappa, spacing = _SMOOTHING / tilt, min(tilt / _PER_TILT, 1.0 / (_PER_DEVIATION * deviation))
+    kappa, spacing = _SMOOTHING / tilt, 1.0 / max(_PER_TILT / tilt, _PER_DEVIATION * deviation)
     # Any of these proves a bound, also where there would be more nodes.
     count = min(math.ceil(math.sqrt(2.0 * _NEGLIGIBLE) / kappa / spacing) + 1, most)
     thetas = spacing * np.arange(count, dtype=np.float64)

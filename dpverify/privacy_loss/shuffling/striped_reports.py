@@ -208,7 +208,7 @@ class StripedReport(HiddenReport):
         try:
             with np.errstate(over="raise", invalid="raise", divide="raise"):
                 found = mixed_excess([strip.variable(power, self.share) for strip in self.strips], self.users - 1)
-        except (FloatingPointError, OverflowError):
+        except ArithmeticError:
             return Interval(0.0, 1.0)
         return Interval(0.0, found / (self.users - 1) * (1.0 + 4.0 * UNIT) + self.alone * known.upper)
 
@@ -226,7 +226,7 @@ def striped_report(noise: LineNoise, reach: float, users: int, *, tail: float) -
     if rho > _MOST_SHARE:
         return None
     scale = float(noise.scale)
-    count = min(max(2 ** round(math.log2(_PER_SCALE / scale)) * 4, 1), _FINEST)
+    count = min(2 ** max(round(math.log2(_PER_SCALE / scale)) + 2, 0), _FINEST)
     finer = max(math.ceil(_PER_SCALE / scale / (2 * count)), 1)
     per = 2 * count * finer
     lattice = _Lattice(noise, per, max(round(scale / _PER_SCALE * per), 1), reach)

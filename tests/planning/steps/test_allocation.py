@@ -54,6 +54,7 @@ def test_what_is_refused() -> None:
         dpverify.NoisyStep(1.0, 0.1, sampling="random-allocation")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_simpler_steps_hold_where_they_are_sharper_or_nothing_else_does() -> None:
     # In each of the steps: that is all of them.
     all_of_them = dpverify.RandomAllocation(3.0, 4, chosen=4)
@@ -133,3 +134,25 @@ def test_a_record_that_is_replaced() -> None:
     days = [(dpverify.RandomizedResponse(9, 0.5 - 1e-9), 1), (numbers, 2)]
     beside = dpverify.account(days, delta="1e-5", adjacency="replace-one").epsilon
     assert beside.upper == pytest.approx(passes.upper, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("noise", "law", "steps", "chosen", "adjacency"),
+    [
+        (0.2, "gaussian", 21, 20, "replace-one"),  # masses without the record are no floats, which count with it
+        (0.05, "laplace", 21, 20, "replace-one"),
+        (0.0266, "laplace", 70, 64, "replace-one"),  # the least ratio is 0
+        (0.0266, "laplace", 21, 20, "add-remove"),
+    ],
+)
+def test_groups_of_steps_of_losses_beyond_floats_leave_the_answer_to_simpler_steps(
+    noise: float, law: str, steps: int, chosen: int, adjacency: str
+) -> None:
+    allocated = dpverify.RandomAllocation(noise, steps, law, chosen)  # type: ignore[arg-type]
+    step = dpverify.NoisyStep(noise, law=law)  # type: ignore[arg-type]
+    found, told = (
+        dpverify.account(each, instances=times, delta="1e-7", adjacency=adjacency, relative_width=1e-3).epsilon
+        for each, times in ((allocated, 1), (step, chosen))
+    )
+    assert found.lower <= told.upper
+    assert found.upper == pytest.approx(told.upper, rel=1e-3)

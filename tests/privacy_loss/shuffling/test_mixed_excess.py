@@ -91,3 +91,12 @@ def test_two_copies_less_are_covered() -> None:
 
 def test_nothing_above_zero_has_no_excess() -> None:
     assert mixed_excess(variables([[(0.5, -1.0)], [(0.25, -0.5)]]), COPIES) == 0.0
+
+
+def test_a_law_without_gains_may_leave_those_of_another() -> None:
+    """One copy of the first among others that hardly ever lose: no number of the first alone has so much."""
+    laws = variables([[(0.1, 3.0), (0.9, -1.0)], [(1e-6, -6e5)]])
+    for copies in (30, 100):
+        assert mixed_excess(laws, copies) >= 0.3 * (1.0 - 1e-6) ** (copies - 1)
+        assert mixed_excess(laws[:1], copies) < 0.04
+    assert mixed_excess(laws[1:], 30) == 0.0

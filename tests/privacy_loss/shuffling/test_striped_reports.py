@@ -10,8 +10,9 @@ from flint import arb, ctx
 from scipy import stats
 
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
+from dpverify.privacy_loss.shuffling.mixed_excess import mixed_excess
 from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
-from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, StripedReport, striped_report
+from dpverify.privacy_loss.shuffling.striped_reports import LineNoise, StripedReport, _Strip, striped_report
 from tests.privacy_loss.shuffled_views import divergence
 
 NOISES = {
@@ -118,6 +119,24 @@ def test_the_band_is_narrow(scale: float, power: float, users: int, most: float)
     assert found.lower < found.upper < most * found.lower
 
 
+def test_each_of_the_others_draws_from_a_share_of_the_blanket() -> None:
+    """The excess of three outcomes and forty others, by the sum over all counts, is close below."""
+    masses, first, second = np.array([0.3, 0.3, 0.3]), np.array([0.5, 0.2, 0.3]), np.array([0.2, 0.5, 0.3])
+    power, others, zero = math.exp(0.1), 40, {"missing": 0.0, "error": 1e-15, "alone": 0.0}
+    for share in (0.5, 0.9):
+        drawn = share * masses
+        strips = (_Strip((masses, first, second), None, 0.0),)
+        found = StripedReport(others + 1, drawn, first, second, strips=strips, share=share, **zero).delta(0.1).upper
+        counts = np.array([row for row in np.ndindex((others + 1,) * 3) if sum(row) <= others])
+        chances = stats.multinomial.pmf(
+            np.column_stack([counts, others - counts.sum(axis=1)]), others, [*drawn, 1.0 - drawn.sum()]
+        )
+        exact = float(chances @ np.maximum(counts @ ((first - power * second) / drawn), 0.0)) / others
+        assert exact <= found <= 1.04 * exact
+        # One more would tell less, by no more than the bound is loose here.
+        assert found >= mixed_excess([strips[0].variable(power, share)], others) / others
+
+
 def test_nobody_to_take_her_place_is_charged() -> None:
     """Far out, where no excess is left, the bound is what is left of her own report, and of what is cut."""
     report = made(2.0, 2.0, 10**4, tail=1e-3)
@@ -127,6 +146,15 @@ def test_nobody_to_take_her_place_is_charged() -> None:
     assert (
         report.delta(0.2).upper >= 1e-3 * HiddenReport(1, report.others, report.first, report.second).delta(0.2).lower
     )
+
+
+@pytest.mark.parametrize("scale", [8.0, 12.0, 30.0, 50.0])
+def test_wide_noise_has_few_strips(scale: float) -> None:
+    """Up to one, of all of [0, 1]: less than the blanket alone for the pool, and never below the dataset's."""
+    report = made(scale, 2.0, 10**5)
+    one = noisy_reports(scale, 2.0, 10**5)
+    assert len(report.strips) in (1, 3, 7)
+    assert one.epsilon(1e-6).lower < report.epsilon(1e-6).upper < 1.1 * one.epsilon(1e-6).upper
 
 
 def test_too_few_users_have_no_such_bound() -> None:
