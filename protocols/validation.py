@@ -235,7 +235,7 @@ def budget_by_name(function: Function) -> Function:
 def check_file(name: str, path: Path, wanted: str) -> None:
     """Raise ValueError for a path without a file, which must be what is `wanted`, such as "a ledger"."""
     if not path.is_file():
-        instead = "it is a folder" if path.is_dir() else "there is no such file"
+        instead = "it is a folder" if path.is_dir() else "it is no file" if path.exists() else "there is no such file"
         raise ValueError(f"{name}={str(path)!r} must be {wanted}, but {instead}.")
 
 

@@ -391,7 +391,7 @@ def main(path):
         return print(checked(dict(pairs))) or 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
-        own |= {json.JSONDecodeError: f"It is no JSON: {reason}."}
+        own |= {json.JSONDecodeError: f"It is no JSON: {reason}.", IsADirectoryError: "It is a folder."}
         print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 

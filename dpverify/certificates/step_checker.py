@@ -19,7 +19,7 @@ from functools import cache, reduce
 from itertools import pairwise
 from math import ceil, floor, isqrt
 
-FORMAT, MOST_BYTES, MOST_NODES, MOST_WORK = "dpverify step certificate 1", 10**6, 2**17, 6 * 10**8
+FORMAT, MOST_BYTES, MOST_NODES, MOST_WORK = "dpverify step certificate 1", 10**6, 2**17, 2 * 10**10
 EXACT = Context(prec=MAX_PREC, Emin=MIN_EMIN, Emax=MAX_EMAX, traps=[Inexact, Rounded, InvalidOperation])
 PI = 314159265358979323846264338327950288419716939937510582097494  # over 10^59, rounded down
 
@@ -43,7 +43,7 @@ class Checker:
         self.two, self.exponential = self.near(2 * self.whole), cache(self.exponential)
 
     def work(self, steps):
-        self.left -= steps * (self.bits + 160) // 256
+        self.left -= steps * (self.bits + 160)  # some 2 ns each
         if self.left < 0:
             raise Refused("To check this takes more work than the checker does.")
 
@@ -61,6 +61,7 @@ class Checker:
         while term or i < 2 * x:
             total, i = total + term, i + 1
             term = term * x.numerator // (x.denominator * i)
+        self.work(4 * i)
         return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
 
     def near(self, m):
@@ -69,6 +70,7 @@ class Checker:
         square = term * term >> self.deep
         while abs(term) > 1:
             total, term, n = total + term // n, term * square >> self.deep, n + 2
+        self.work(n)
         return 2 * total
 
     def logarithm(self, x):
@@ -86,26 +88,27 @@ class Checker:
             parts[n % 2] += term // (2 * n + 1)
             n += 1
             term = (term * half >> self.deep) // n
+        self.work(2 * n)
         area = (parts[0] - parts[1]) * self.root >> self.deep
         found = (self.whole >> 1) - area if x >= 0 else (self.whole >> 1) + area
         return found - (self.whole >> self.bits + 4), found + (self.whole >> self.bits + 4)
 
     def gaussian(self, a, noise):
         """Return an upper bound on H(a) of normal noise that moves by 1: rule 3."""
-        self.work(3000)
+        self.work(150)
         (low, high), middle = self.logarithm(a), self.whole / (2 * noise)
         beyond, under = self.tail(floor(low * noise - middle))[1], self.tail(ceil(high * noise + middle))[0]
         return (beyond - a * under) / self.whole
 
     def laplace(self, a, noise):
         """Return an upper bound on H(a) of Laplace noise that moves by 1: rule 3."""
-        self.work(100)
+        self.work(150)
         root = Fraction(isqrt(int(a * self.whole**2)), self.whole)
         return max(Fraction(0), 1 - a, 1 - root * self.one / self.exponential(1 / (2 * noise))[1])
 
     def opposite(self, rate, a, noise):
         """Return an upper bound on H(a), a >= 1, of normal noise that moves by 1 or by -1 with this rate: rule 4."""
-        self.work(4500)
+        self.work(300)
         logs, step = [], self.whole / noise
         for side, factor in enumerate(self.exponential(1 / (2 * noise**2))):
             half = (a - 1) * (1 - rate) * factor / (2 * rate * self.one)
@@ -143,7 +146,7 @@ class Checker:
     def multiplied(self, ours, theirs):
         """Return the product of two polynomials, as digits of a number where none is carried."""
         digits, terms = len(str(max(ours) * max(theirs) * min(len(ours), len(theirs)))), len(ours) + len(theirs) - 1
-        self.work(terms * (2 + digits // 8))
+        self.work((terms + 8) * (2 + digits // 8))
         numbers = (Decimal("".join(format(mass, f"0{digits}d") for mass in masses)) for masses in (ours, theirs))
         text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
         return [int(text[at : at + digits]) for at in range(0, terms * digits, digits)]
@@ -197,6 +200,7 @@ FIELDS |= {"steps": (WHOLE, 1, 10**9)} | dict.fromkeys(["noise", "sensitivity"],
 CLAIM = ["epsilon", "delta", "adjacency", "bits", "grid", "window"]
 ENTRY = ["law", "noise", "sensitivity", "sampling", "rate", "steps", "cells"]
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
+FORM = "of at most 40 digits, 80 more behind the point and an exponent of two"
 
 
 def values(given, words, names):
@@ -209,13 +213,14 @@ def values(given, words, names):
         if kind is WORD:
             valid, kind = isinstance(typed, str) and typed in ends[0], f"one of {', '.join(ends[0])}"
         elif kind is DECIMAL:
-            valid, kind = isinstance(typed, str) and TYPED(typed), f"{kind} in ({ends[0]}, {ends[1]}]"
+            valid, kind = isinstance(typed, str) and TYPED(typed), f"{kind} in ({ends[0]}, {ends[1]}], {FORM}"
             found[name] = Fraction(typed) if valid else None
             valid = valid and ends[0] < found[name] <= ends[1]
         else:
             low, high, least, most = (*ends, 1, 1)[:4]
-            listed, kind = typed if len(ends) > 2 else [typed], f"{kind} from {low} to {high}"
-            kind += f", or {least} to {most} of them, increasing" * (len(ends) > 2)
+            many = f"{least} to {most}" if least < most else least
+            listed, kind = (typed, f"a list of {many} increasing integers") if len(ends) > 2 else ([typed], kind)
+            kind += f" from {low} to {high}"
             valid = isinstance(listed, list) and least <= len(listed) <= most and {*map(type, listed)} <= {int}
             valid = valid and all(one < other for one, other in pairwise([low - 1, *listed, high + 1]))
         if not valid:
@@ -277,13 +282,14 @@ def main(path):
     try:
         with open(path, encoding="ascii") as file:
             text = file.read(MOST_BYTES + 1)
-        if len(text) > MOST_BYTES:
-            raise ValueError(f"It has more than {MOST_BYTES} characters.")
+        if len(text) > MOST_BYTES or re.search(r"(?<![0-9])[0-9]{600}", text):
+            raise ValueError(f"It has more than {MOST_BYTES} characters, or a number of 600 digits or more.")
         once = {"object_pairs_hook": lambda pairs: dict(pairs) if len(dict(pairs)) == len(pairs) else None}
         print(checked(json.loads(text, **once, parse_float=Decimal, parse_constant=Decimal)))
         return 0
     except (Refused, OSError, ValueError, ArithmeticError, RecursionError) as reason:
         own = {RecursionError: "It is nested too deeply.", UnicodeDecodeError: "It has bytes that are not ASCII."}
+        own |= {json.JSONDecodeError: f"It is no JSON: {reason}.", IsADirectoryError: "It is a folder."}
         print(f"{'Refused' if isinstance(reason, Refused) else 'Not a certificate'}: {own.get(type(reason), reason)}")
         return 1 if isinstance(reason, Refused) else 2
 

@@ -220,9 +220,11 @@ def write_certified(file: Path | None, made: Callable[[], dict[str, Any]], epsil
     typer.echo(f"{file} shows epsilon {shown}{more}: dpverify check {file}", err=True)
 
 
-def check_certified(file: Path | None) -> None:
-    """Check, before the work for it, that a certificate can be written to a file."""
+def check_certified(file: Path | None, epsilon: str | None = None) -> None:
+    """Check, before the work for it, that a certificate can be written to a file, and that it is of a delta."""
     if file is not None:
+        if epsilon is not None:
+            raise ValueError(f"epsilon={epsilon} must be omitted: certificates are of a delta that is given.")
         from dpverify import files
 
         files.check_path(file, "--certificate")

@@ -18,6 +18,7 @@ from typing import Any
 
 from dpverify.changes import Change, Full
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.digits import rounded_up, unrounded
 from dpverify.files import replaced
 from dpverify.guarantee import CapacityError, Number, ThreatModel, exact_number
 from dpverify.planning.schedules.day import Day, days_of
@@ -82,12 +83,21 @@ def certificate(protocol: Any, *, delta: Number, instances: int = 1, honest: Num
         raise CapacityError(f"No certificate is within reach of the checker: {reason}") from None
 
 
-def typed_delta(delta: Number) -> tuple[str, float]:
-    """Return a delta as a certificate has it, and the float; ValueError if it is not in (0, 1)."""
-    share = float(exact_number("delta", delta))
-    if not 0.0 < share < 1.0:
+def typed_delta(delta: Number, least: float = 0.0) -> tuple[str, float]:
+    """Return a delta as a certificate has it, and the float; ValueError if it is not in (0, 1), or has no such form.
+
+    - least: What numbers of the checker can show.
+    """
+    exact = exact_number("delta", delta)
+    if not 0 < exact < 1:
         raise ValueError(f"delta={delta} must be in (0, 1).")
-    return str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta)), share
+    if exact < least:
+        raise ValueError(f"delta={delta} must be at least {rounded_up(least, 2)} for a certificate of so many steps.")
+    typed = str(delta).lower() if isinstance(delta, (str, Decimal)) else repr(float(delta))
+    typed = typed if checker.TYPED(typed) else unrounded(exact)  # .1 and 1/3, rounded down
+    if not checker.TYPED(typed):
+        raise ValueError(f"delta={delta} must be at least 1e-99 for a certificate.")
+    return typed, float(exact)
 
 
 def certificate_of(days: Sequence[Any], change: Change, adversary: ThreatModel, delta: str) -> dict[str, Any]:

@@ -273,11 +273,40 @@ def test_the_certificate_of_the_repository_is_accepted() -> None:
 
 
 def test_a_wide_window_is_counted_as_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(checker, "MOST_WORK", 200_000)
+    monkeypatch.setattr(checker, "MOST_WORK", 40_000_000)
     with pytest.raises(checker.Refused, match="work"):
         checker.Checker(80, 16, (-9, 9)).step(
             checker.THERE, (checker.Checker.laplace, Fraction(4), Fraction(1)), [-131_072, 131_072]
         )
+
+
+def test_small_numbers_and_small_products_are_work_too() -> None:
+    """Nodes of 64 bits counted nothing once, and products of few masses next to nothing: files took minutes."""
+    for made in (lambda grid: grid.node(1000), lambda grid: grid.product((0, [1], 0), (0, [1], 0))):
+        grid = checker.Checker(32, 20, (-9, 9))
+        before = grid.left
+        made(grid)
+        assert before - grid.left > 3_000  # 2 ns each
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (json.dumps(CERTIFICATE).replace("1000,", f"{'9' * 5001},"), "a number of 600 digits or more."),
+        (json.dumps(CERTIFICATE | {"window": [5]}), "window must be a list of 2 increasing integers from -131072"),
+        (json.dumps(CERTIFICATE | {"grid": 21}), "grid must be an integer from 1 to 20."),
+        (json.dumps(CERTIFICATE | {"delta": "1e-100"}), "80 more behind the point and an exponent of two."),
+        ("{", "It is no JSON: "),
+    ],
+)
+def test_what_is_wrong_is_said(data: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "certificate.json"
+    file.write_text(data, encoding="ascii")
+    for given, words in ((file, said), (tmp_path, "It is a folder.")):
+        assert checker.main(given) == 2
+        told = capsys.readouterr().out
+        assert told.startswith("Not a certificate: ")
+        assert words in told
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ import pytest
 from dpverify import account, plan
 from dpverify.claims.shared.buckets import under_estimating
 from dpverify.guarantee import CapacityError
-from dpverify.planning.certificate import certificate, checker, write_certificate
+from dpverify.planning.certificate import certificate, checker, typed_delta, write_certificate
 from protocols.bitsum import (
     CentralDiscreteGaussian,
     CentralDiscreteLaplace,
@@ -121,6 +121,9 @@ def test_results_of_something_else_have_none() -> None:
         account(days, delta=1e-5, at_most=2).certificate()
     with refused("epsilon=0.5"):
         account(Poisson(400, 40.0), epsilon=0.5).certificate()
+    with pytest.raises(ValueError, match=r"^delta=1e-100 must be at least 1e-99 for a certificate"):
+        certificate(Poisson(400, 40.0), delta="1e-100")
+    assert typed_delta(".1") == ("0.1", 0.1)
     with refused("threat_model='model'"):
         account(Pure(100, 0.7, 0.05, 6.0, 0.7), delta=1e-2, threat_model="model").certificate()
 

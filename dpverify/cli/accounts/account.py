@@ -59,7 +59,7 @@ def account_any(
     apart = {"--certificate": certificate, "--meaning": meant or None, "--trade-off": trade_off}
     if taken(run, **in_part, **apart):
         return
-    check_certified(certificate)
+    check_certified(certificate, epsilon)
     check_meant(trade_off)
     from dpverify.planning.account import account
 

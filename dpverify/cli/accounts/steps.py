@@ -69,7 +69,9 @@ Chosen = Annotated[
 def account_steps(
     noise: Annotated[
         float,
-        number(within="(0, 1e150]", help="The noise multiplier: deviation or scale over the largest norm of a record."),
+        number(
+            within="[1e-100, 1e150]", help="The noise multiplier: deviation or scale over the largest norm of a record."
+        ),
     ],
     rate: Rate = 1.0,
     steps: StepCount = 1,
@@ -87,11 +89,12 @@ def account_steps(
     """Noisy steps of a trusted curator on samples of the records, as in DP-SGD.
 
     Both ends are proved, of whichever direction is worse. The sampling is assumed to be as --rate and --sampling say:
-    batches cut from a shuffled order are something else.
+    batches cut from a shuffled order are something else. A certificate is of a delta of 2.9e-39 a step or more, and of
+    noise of 1/40 or more where the sum moves once, 1/20 where it moves twice.
     """
     if (delta is None) == (epsilon is None):
         raise ValueError("exactly one of --delta and --epsilon must be given.")
-    check_certified(certificate)
+    check_certified(certificate, epsilon)
     check_meant(trade_off)
     from dpverify.planning.steps.account import account_steps
     from dpverify.planning.steps.allocation import RandomAllocation
@@ -110,6 +113,10 @@ def account_steps(
     else:
         part = NoisyStep(noise, rate, NoiseLaw(law), Sampling(sampling)), steps
     made = Steps([part], adjacency)
+    if certificate is not None and delta is not None:
+        from dpverify.planning.steps.certificate import uncut
+
+        uncut(made, delta)  # says before the work for the account what has no certificate
     result = account_steps(made, delta=delta, epsilon=epsilon)
     print_meant(result, meant, trade_off)
     write_certified(certificate, result.certificate, result.epsilon.upper)

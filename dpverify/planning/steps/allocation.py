@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dpverify.guarantee import Adjacency, Interval
-from dpverify.planning.steps.sampling import Sampling
+from dpverify.planning.steps.sampling import Sampling, check_loss
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep
 from dpverify.privacy_loss.composing.bounds import total
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -59,7 +59,8 @@ class RandomAllocation(Plain):
     -----
     A pass of t steps reveals no more of a record than t draws of the noise around 0, one of them, chosen at random,
     around 1 instead: docs/sampling.md has the proof. Of several that are chosen the upper end is that of as many passes
-    of fewer steps, and both ends are apart. So are they where a record is replaced: the upper end goes through nothing
+    of fewer steps, and both ends are apart. Where losses are too large for lists, as of Laplace noise below 1/700, what
+    is left is that of who is told the steps. So are they where a record is replaced: the upper end goes through nothing
     in its place, the lower one is that of a record that becomes its opposite.
 
     Examples
@@ -71,7 +72,7 @@ class RandomAllocation(Plain):
     1.273
     """
 
-    noise: float = field(metadata={"within": "(0, 1e150]"})
+    noise: float = field(metadata={"within": "[1e-100, 1e150]"})
     steps: int = field(metadata={"within": "[1, 1000000]"})
     law: NoiseLaw = NoiseLaw.GAUSSIAN
     chosen: int = field(default=1, metadata={"within": "[1, 64]"})
@@ -139,6 +140,7 @@ def _pair(step: RandomAllocation, tail: float, *, attained: bool) -> Directions:
     if step.law is NoiseLaw.GAUSSIAN:
         line = NoiseLine.gaussian(step.noise, tail / (4.0 * step.steps))
     else:
+        check_loss(step, 1.0 / step.noise, 700.0)
         line = NoiseLine.laplace(step.noise)
     return allocated(line, step.steps, 0.5 * tail, step.chosen, attained=attained)
 

@@ -16,13 +16,17 @@ from dpverify.guarantee import CapacityError, Number
 from dpverify.planning.certificate import least_epsilon, typed_delta
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
-__all__ = ["step_certificate"]
+__all__ = ["step_certificate", "uncut"]
 
 checker: Any = importlib.import_module("dpverify.certificates.step_checker")  # untyped: integers all through
 _FINE = 2e-4
 """What nodes may add to the variance of the total loss, of it, and what wide cells may."""
 _POINTS, _FEWEST, _MOST = 20_001, 12_288, 65_536
 """Of a rough law; and nodes of the window, unless more would be finer than the checker has."""
+_SPARE, _BITS = 48, 176
+"""Bits below the share of delta that a step has, and how many the checker has at most."""
+_STEPS, _RATE = 10**9, 1e-90
+"""How many steps, and how small a rate, the checker reads."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end, and all steps together at the top."""
 _TILTS = np.geomspace(1e-3, 1e5, 97)
@@ -40,10 +44,8 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
 
     Its rules are proved in docs/step_certificates.md.
     """
-    typed, share = typed_delta(delta)
-    found: dict[str, Any] = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed}
-    found |= {"adjacency": steps.adjacency.value, "bits": math.ceil(math.log2(steps.number / share)) + 48}
-    entries = [_entry(step, count) for step, count in steps.parts]
+    found, share = uncut(steps, delta)
+    entries = found["together"]
     laws = [_losses(entry, found["adjacency"]) for entry in entries]
     counts = [entry["steps"] for entry in entries]
 
@@ -75,7 +77,6 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     for entry, law, top in zip(entries, laws, tops, strict=True):
         entry["cells"] = _cells(law, tilt, math.ceil(top * each) + 2, each)
     try:
-        found["together"] = entries
         made, totals, claim, _ = checker.composed(found)
         epsilons = [least_epsilon(made, one, claim["delta"]) for one in totals]
     except (checker.Refused, ValueError) as reason:
@@ -83,10 +84,26 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     return found | {"epsilon": max(epsilons, key=Fraction)}
 
 
-def _entry(step: Any, count: int) -> dict[str, Any]:
+def uncut(steps: Steps, delta: Number) -> tuple[dict[str, Any], float]:
+    """Return a certificate without the window, the grid and the cells, and delta; ValueError for what has none."""
+    typed, share = typed_delta(delta, math.ldexp(steps.number, _SPARE - _BITS))
+    bits = math.ceil(math.log2(steps.number / share)) + _SPARE
+    found = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed, "adjacency": steps.adjacency.value}
+    entries = [_entry(step, count, steps.adjacency.value) for step, count in steps.parts]
+    return found | {"bits": max(bits, 32), "together": entries}, share
+
+
+def _entry(step: Any, count: int, adjacency: str) -> dict[str, Any]:
     """Return the fields of an entry but its cells."""
     if not isinstance(step, NoisyStep):
-        raise ValueError(f"{step!r} must be a NoisyStep: other steps have no certificate yet.")
+        raise ValueError(f"{step}, has no certificate: a NoisyStep has.")
+    if count > _STEPS:
+        raise ValueError(f"steps={count} must be at most {_STEPS:,} for a certificate.")
+    if step.rate < _RATE:
+        raise ValueError(f"rate={step.rate!r} must be at least {_RATE:g} for a certificate.")
+    moves = checker.moves(adjacency, step.law.value, step.sampling.value, step.rate)
+    if not moves / 40 <= step.noise <= moves * 1e9:
+        raise ValueError(f"noise={step.noise!r} must be from {moves / 40:g} to {moves * 1e9:g} for a certificate.")
     numbers = {"noise": repr(float(step.noise)), "sensitivity": "1", "sampling": step.sampling.value}
     return {"law": step.law.value, **numbers, "rate": repr(float(step.rate)), "steps": count}
 

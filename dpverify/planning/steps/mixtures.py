@@ -48,7 +48,7 @@ class MixtureStep(Plain):
     [5.84186, 5.84606]
     """
 
-    noise: float = field(metadata={"within": "(0, 1e150]"})
+    noise: float = field(metadata={"within": "[1e-100, 1e150]"})
     moves: tuple[float, ...]
     weights: tuple[float, ...]
 

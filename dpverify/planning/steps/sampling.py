@@ -141,7 +141,7 @@ class SampledStep(Plain):
         return f"each record with probability {self.rate:g}"
 
 
-def check_loss(step: SampledStep, loss: float, most: float) -> None:
+def check_loss(step: object, loss: float, most: float) -> None:
     """Raise CapacityError where the masses that go with a loss leave the floats."""
     if loss > most:
         raise CapacityError(f"{step} has losses of {loss:.4g}, and floats hold up to {most:g}; more noise has less.")

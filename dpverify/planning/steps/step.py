@@ -127,7 +127,7 @@ class NoisyStep(SampledStep):
     'add-remove'
     """
 
-    noise: float = field(metadata={"within": "(0, 1e150]"})
+    noise: float = field(metadata={"within": "[1e-100, 1e150]"})
     rate: float = field(default=1.0, metadata={"within": "(0, 1]"})
     law: NoiseLaw = NoiseLaw.GAUSSIAN
     sampling: Sampling = Sampling.POISSON

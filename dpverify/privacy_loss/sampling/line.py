@@ -105,12 +105,12 @@ class NoiseLine:
         - opposite: Whether a record is replaced by its opposite, and not removed.
         """
         check_real("noise", noise, low=0.0, low_open=True)
-        check_real("tail", tail, low=1e-290, high=0.1)
+        check_real("tail", tail, low=1e-281, high=0.1)
         slope, reach = 1.0 / noise, math.sqrt(-2.0 * math.log(tail))
         if not reach + slope <= _FARTHEST:
             raise CapacityError(
-                f"noise={noise!r} at tail={tail:.3g} puts masses beyond {_FARTHEST:g} standard deviations, out of the "
-                "range of floats; more noise or a larger delta does not."
+                f"noise={noise!r} of what a record moves must be at least {1.0 / (_FARTHEST - reach):.3g}, so that "
+                f"masses of {tail:.3g} are floats; more noise or a larger delta does not."
             )
         low = -reach - slope if opposite else -reach
         return cls(slope, -0.5 * slope * slope, low, reach + slope, (0.0, 0.0), True, tail, opposite)

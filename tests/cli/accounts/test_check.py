@@ -30,7 +30,7 @@ def test_an_account_writes_a_certificate_that_the_command_checks(tmp_path: Path,
     assert main(["check", str(file)]) == 2
     assert capsys.readouterr().out == f"Not a certificate: {file} is empty.\n"
     assert main([*words, "--epsilon", "1", "--certificate", str(file)]) == 2
-    assert "epsilon=1.0 must be omitted" in capsys.readouterr().err
+    assert "epsilon=1 must be omitted" in capsys.readouterr().err
     assert main([*words, "--delta", "1e-5", "--certificate", str(tmp_path / "none" / "rr.json")]) == 2
     assert "--certificate" in capsys.readouterr().err
 
@@ -103,3 +103,8 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
         file.write_bytes(plan.data.replace(old, new, 1))
         assert main(["check", str(file)]) == status
         assert said in capsys.readouterr().out
+
+
+def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", "/dev/null"]) == 2
+    assert "must be a certificate or a manifest, but it is no file." in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """`account steps`: it says what the library does, of any law and adjacency."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -62,3 +63,23 @@ def test_the_least_noise_of_passes(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*words, "--chosen", "2"]) == 0  # each of both, twice: four steps
     four = dpverify.least_noise(("1", "1e-5"), steps=4)
     assert f"{four.upper:.3f}" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--steps 2 --delta 1e-6 --sampling random-allocation", "has no certificate: a NoisyStep has."),
+        ("--rate .1 --delta 1e-6 --law laplace --adjacency replace-one", "laplace noise has no certificate where"),
+        ("--epsilon 1", "--epsilon=1 must be omitted: certificates are of a delta that is given."),
+    ],
+)
+def test_what_has_no_certificate_is_refused_before_its_account(
+    words: str, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "proof.json"
+    assert cli.main(["account", "steps", "--noise", "1", *words.split(), "--certificate", str(file)]) == 2
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert not shown.out
+    assert "<" not in shown.err
+    assert not file.exists()

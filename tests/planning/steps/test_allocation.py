@@ -50,6 +50,11 @@ def test_passes_compose_with_other_steps_and_say_what_is_assumed() -> None:
 def test_what_is_refused() -> None:
     with pytest.raises(ValueError, match=r"steps=0 must be an integer in \[1, 1e\+06\]"):
         dpverify.RandomAllocation(1.0, 0)
+    with pytest.raises(ValueError, match=r"noise=1e-160 must be a finite number in \[1e-100, 1e\+150\]"):
+        dpverify.RandomAllocation(1e-160, 2)
+    little = dpverify.account(dpverify.RandomAllocation(0.001, 2, "laplace"), delta="1e-6")
+    assert little.epsilon.upper == pytest.approx(1000.0)  # the losses are too large for lists: who is told the step
+    assert "has losses of 1000, and floats hold up to 700" in little.notes[-1]
     with pytest.raises(ValueError, match=r"sampling='random-allocation' is of many steps together"):
         dpverify.NoisyStep(1.0, 0.1, sampling="random-allocation")  # type: ignore[arg-type]
 

@@ -92,7 +92,7 @@ def test_whoever_changes_a_field_is_refused(tmp_path: Any) -> None:
 
 
 def test_what_has_no_certificate_says_so() -> None:
-    with pytest.raises(ValueError, match="must be a NoisyStep"):
+    with pytest.raises(ValueError, match="has no certificate: a NoisyStep has"):
         dpverify.account(dpverify.IntegerStep(10.0), delta="1e-6").certificate()
     laplace = dpverify.account(
         NoisyStep(3.0, 0.2, "laplace"), delta="1e-6", adjacency="replace-one", relative_width=0.1
@@ -110,3 +110,26 @@ def test_next_to_no_epsilon_there_is_a_certificate() -> None:
     certificate = step_certificate(Steps([(NoisyStep(5.0, 1e-6), 10)]), delta="1e-3")
     assert 0.0 < float(certificate["epsilon"]) < 1e-10
     assert checker.checked(certificate)
+
+
+@pytest.mark.parametrize(
+    ("step", "steps", "delta", "said"),
+    [
+        (NoisyStep(1.0), 2, "1e-100", r"delta=1e-100 must be at least 5.9e-39"),
+        (NoisyStep(0.02), 1, "1e-6", r"noise=0.02 must be from 0.025 to 1e\+09"),
+        (NoisyStep(0.04, 0.1, sampling="fixed-size"), 1, "1e-6", r"noise=0.04 must be from 0.05 to 2e\+09"),
+        (NoisyStep(1.0, 1e-95), 1, "1e-6", "rate=1e-95 must be at least 1e-90"),
+        (NoisyStep(1.0), 10**9 + 1, "1e-6", "steps=1000000001 must be at most 1,000,000,000"),
+    ],
+)
+def test_what_the_checker_does_not_read_is_refused_by_name(step: NoisyStep, steps: int, delta: str, said: str) -> None:
+    with pytest.raises(ValueError, match=rf"^{said}.* certificate"):
+        step_certificate(Steps([(step, steps)]), delta=delta)
+
+
+@pytest.mark.long
+def test_the_least_delta_has_a_certificate() -> None:
+    certificate = step_certificate(Steps([(NoisyStep(10.0), 1)]), delta="3e-39")
+    assert certificate["bits"] == 176
+    truth = dpverify.account(NoisyStep(10.0), delta="3e-39").epsilon
+    assert truth.lower <= float(certificate["epsilon"]) <= 1.001 * truth.upper
