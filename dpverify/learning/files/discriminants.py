@@ -50,9 +50,11 @@ def discriminant_of(
 
     Raises ValueError or TypeError if they do not fit together, or it does not keep the budget.
     """
+    if arrays["published"].dtype.kind not in "fiu" or not isinstance(header["protocol"], dict):
+        raise ValueError("its values must be real numbers, and its protocol an object")
     classes, published = arrays["classes"], np.asarray(arrays["published"], dtype=np.float64)
-    if classes.ndim != 1 or not classes.size or not np.array_equal(np.unique(classes), classes):
-        raise ValueError("its classes must be a list of labels, sorted")
+    if classes.ndim != 1 or classes.size < 2 or not np.array_equal(np.unique(classes), classes):
+        raise ValueError("its classes must be a list of at least 2 labels, sorted")
     model = PrivateDiscriminant(public_scale=public_scale, classes=classes.tolist(), **header["settings"])
     if set(header["settings"]) != set(_SETTINGS):
         raise ValueError("its settings must be those of a discriminant")
@@ -69,8 +71,10 @@ def discriminant_of(
         made.l1,
     ):
         raise ValueError("its protocol must be of the vectors that its users have")
-    if published.shape != (made.coordinates,) or not np.isfinite(published).all():
+    if published.shape != (made.coordinates,):
         raise ValueError(f"its values have shape {published.shape}, and must have {(made.coordinates,)}")
+    if not np.isfinite(published).all():
+        raise ValueError("its values must be finite")
     spent = _proved(protocol, budget) if proved else budget.epsilon
     sent = JointPlan(made, plan_of(protocol, budget, spent))
     model.adopt(sent, published, classes, tuple(names) or None, scale, notes)

@@ -125,6 +125,8 @@ def load_model(path: str | Path, *, proved: bool = True) -> Model:
         if "header" not in arrays:
             raise ValueError("it has no header")
         header = json.loads(str(arrays["header"]))
+        if not isinstance(header, dict) or not isinstance(header["format"], str):
+            raise ValueError("its header must be an object with a format")
         if header["format"] not in (_FORMAT, DISCRIMINANT):
             raise ValueError(f"its format is {header['format']!r}")
         return _restored(header, arrays, proved)
@@ -134,7 +136,14 @@ def load_model(path: str | Path, *, proved: bool = True) -> Model:
 
 
 def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> Model:
-    scale = PublicScale.from_dict(header["scale"])
+    for name, kind in (("names", list), ("notes", list), ("scale", dict), ("settings", dict)):
+        held = header.get(name)
+        if not isinstance(held, kind) or (kind is list and not all(isinstance(each, str) for each in held)):
+            raise ValueError(f"its {name} must be {'a list of texts' if kind is list else 'an object'}")
+    try:
+        scale = PublicScale.from_dict(header["scale"])
+    except (LookupError, TypeError):
+        raise ValueError("its scale must be 'unit', a 'ball' with its radius, or a 'box' with low and high") from None
     public_scale: Any = {"unit": "unit", "ball": scale.radius, "box": (scale.low, scale.high)}[scale.kind]
     if not set(header["notes"]) <= set(_NOTES):
         raise ValueError("its notes must be those of a classifier")
@@ -158,8 +167,10 @@ def _restored(header: dict[str, Any], arrays: dict[str, Any], proved: bool) -> M
     features = public.drawn
     shape = (len(classes), features.instances, features.family.Q)
     published = np.asarray(arrays["published"], dtype=np.float64)
-    if published.shape != shape or counts.shape != shape[:1] or not np.isfinite(published).all():
+    if published.shape != shape or counts.shape != shape[:1]:
         raise ValueError(f"its values have shape {published.shape}, and must have {shape}")
+    if not np.isfinite(published).all():
+        raise ValueError("its values must be finite")
     budget = classifier._budget()
     bitsums = PlannedBitsums(
         {

@@ -55,6 +55,8 @@ _FAILS, _RAISED = 1.05, 1.5
 """Not rotated: from which excess on guesses fail at a scale, too small for them, and how much larger the next is."""
 _NEAR = 2e-3
 """What the least squared error within a limit may be exceeded by, relatively, where that takes fewer messages."""
+_MOST_USERS = 10**9
+"""Of as many scale and noise are so large that an account takes minutes."""
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ def plan_vectors(
     """Find scale and noise of a sum of vectors of norm at most 1.
 
     - budget: Replace-one adjacency, delta positive.
-    - users, dimension: n and d, public.
+    - users, dimension: n, at most 10^9, and d, public.
     - ratio: The error over that of central Gaussian noise, above 1: the fewest messages are sought. 1.15 when neither
       this nor a limit is given. Where noise of next to no messages is enough, a plan may spend less than the budget, as
       its guarantee says, and fewer would do.
@@ -174,7 +176,7 @@ def vector_front(
     budget : Budget or (epsilon, delta)
         As for `plan_vectors`.
     users, dimension : int
-        n and d, public.
+        n, at most 10^9, and d, public.
     max_bytes : sequence of float
         The limits, positive.
     progress : callable, optional
@@ -220,7 +222,7 @@ def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, in
         raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
     if target.delta < _LEAST_DELTA:
         raise ValueError(f"delta={target.delta!r} must be at least {_LEAST_DELTA:g}: smaller tails are not listed.")
-    check_integer("users", users, low=1)
+    check_integer("users", users, low=1, high=_MOST_USERS)
     return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1, high=2**24)))
 
 

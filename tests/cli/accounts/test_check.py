@@ -90,7 +90,7 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
     (tmp_path / "proof.json").unlink()
     epsilon = plan.guarantee["epsilon"].encode()
     for old, new, status, said in (
-        (epsilon, b"0.1", 1, "on 1 days epsilon is"),
+        (epsilon, b"0.1", 1, "on 1 day epsilon is"),
         (b'"shift":["c', b'"shift":["b', 1, "other tables"),
         (b'"instances":3', b'"instances":4', 1, "epsilon is"),
         (b'"charged":{"probability":"', b'"charged":{"probability":"0', 1, "other tables"),

@@ -63,9 +63,18 @@ def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path) ->
         ({"notes": ["certified by everybody"]}, {}, "notes must be those of"),
         ({"names": ["a"]}, {}, "names must be those of"),
         ({"settings": {"epsilon": "1"}}, {}, "settings must be those of"),
-        ({}, {"classes": parts["classes"][::-1]}, "must be a list of labels, sorted"),
+        ({}, {"classes": parts["classes"][::-1]}, "must be a list of at least 2 labels, sorted"),
         ({}, {"published": parts["published"][1:]}, "its values have shape"),
-        ({}, {"published": np.nan * parts["published"]}, "its values have shape"),
+        ({}, {"published": np.nan * parts["published"]}, "its values must be finite"),
+        ({}, {"published": parts["published"].astype(str)}, "its values must be real numbers"),
+        ({"protocol": [1]}, {}, "its protocol an object"),
+        ({"scale": 7}, {}, "its scale must be an object"),
+        ({"scale": {}}, {}, "its scale must be 'unit'"),
+        ({"scale": {"kind": "ball", "radius": []}}, {}, "its scale must be 'unit', a 'ball'|public_scale"),
+        ({"names": {}}, {}, "its names must be a list of texts"),
+        ({"names": 1}, {}, "its names must be a list of texts"),
+        ({"notes": {}}, {}, "its notes must be a list of texts"),
+        ({"notes": [[]]}, {}, "its notes must be a list of texts"),
     ]
     for changes, arrays, why in cases:
         np.savez(path, **{**parts, "header": np.array(json.dumps({**header, **changes})), **arrays})  # type: ignore[arg-type]

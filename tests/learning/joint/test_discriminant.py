@@ -140,3 +140,17 @@ def test_what_is_refused_and_warned_of(learned: PrivateDiscriminant, monkeypatch
     ):
         few = PrivateDiscriminant(second_moment=True, public_scale=4.0).fit(X, y)
     assert few.guarantee_.notes == ("the set of labels was taken from y, and so is public",)
+
+
+@pytest.mark.parametrize(("classes", "said"), [(["a", "a", "b"], "each label once"), (["a"], "at least 2")])
+def test_labels_that_tell_nothing_are_refused(classes: list[str], said: str) -> None:
+    made = PrivateDiscriminant(classes=classes)
+    with pytest.raises(ValueError, match=rf"^classes.*{said}"):
+        made.fit(np.eye(3), np.array(["a"] * 3))
+    with pytest.raises(ValueError, match=rf"^classes.*{said}"):
+        made.planned(8, 100)
+
+
+def test_more_users_than_can_be_planned_for_are_refused() -> None:
+    with pytest.raises(ValueError, match=r"^users=1000000000000 must be an integer in \[1, 1e\+09\]\.$"):
+        PrivateDiscriminant(classes=[0, 1]).planned(8, 10**12)

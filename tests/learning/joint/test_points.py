@@ -24,6 +24,7 @@ def learned() -> PrivateDensity:
     return PrivateDensity(epsilon="1", random_state=0).fit(sphere(USERS, DIMENSION, 0))
 
 
+@pytest.mark.long
 def test_a_sum_of_vectors_errs_as_its_plan_says(learned: PrivateDensity) -> None:
     X, queries = sphere(USERS, DIMENSION, 0), sphere(40, DIMENSION, 1)
     assert isinstance(learned.protocol_, UnaryVectorSum)
@@ -69,6 +70,7 @@ def test_who_is_asked_for_vectors_needs_their_number() -> None:
         PrivateDensity(sums="sums").fit(np.ones((3, 2)))  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 def test_the_better_of_two_plans_is_taken_for_no_more_messages(monkeypatch: pytest.MonkeyPatch) -> None:
     public, budget = PublicFeatures("inner-product", DIMENSION, None), Budget("1", "1e-6")
     found = better_points(public, "rr", budget, USERS)
