@@ -282,7 +282,13 @@ def test_a_wide_window_is_counted_as_work(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_small_numbers_and_small_products_are_work_too() -> None:
     """Nodes of 64 bits counted nothing once, and products of few masses next to nothing: files took minutes."""
-    for made in (lambda grid: grid.node(1000), lambda grid: grid.product((0, [1], 0), (0, [1], 0))):
+    for made in (
+        lambda grid: grid.node(1000),
+        lambda grid: grid.product((0, [1], 0), (0, [1], 0)),
+        lambda grid: grid.exponential(Fraction(1, 3)),
+        lambda grid: grid.near(grid.whole * 3 // 2),
+        lambda grid: grid.tail(grid.whole),
+    ):
         grid = checker.Checker(32, 20, (-9, 9))
         before = grid.left
         made(grid)
