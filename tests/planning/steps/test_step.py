@@ -96,5 +96,5 @@ def test_what_is_not_covered_is_refused_by_name() -> None:
         NoisyStep(1.0, law="cauchy")  # type: ignore[arg-type]
     with pytest.raises(CapacityError, match=r"^laplace noise of 0\.001, .* has losses of 1000, and floats hold"):
         NoisyStep(0.001, 0.5, NoiseLaw.LAPLACE).pair(Adjacency.ADD_REMOVE, 1e-9)
-    with pytest.raises(CapacityError, match=r"^noise=0\.02 at tail="):
+    with pytest.raises(CapacityError, match=r"^noise=0\.02 of what a record moves must be at least"):
         Steps([(NoisyStep(0.02, 0.5), 1)]).curve().epsilon(1e-5)
