@@ -20,7 +20,7 @@ _OTHER_NAMES = {
     "path": "file",
 }
 """Arguments of the library that the commands name otherwise."""
-_FLAG = re.compile(r"(--[a-z-]+)=True\b")
+_BARE = re.compile(r"(--[a-z0-9-]+)=(?:True|None)\b")
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
 
@@ -61,13 +61,14 @@ def options_of(command: Any) -> dict[str, str]:
 def as_typed(message: str, options: Mapping[str, str]) -> str:
     """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr.
 
-    A flag has no value: `ball=True` is `--ball`. Names that no option has, such as those of an intermediate law, stay
-    as they are. A name of several words, with underscores, is one wherever it stands; another only before its value.
+    A flag has no value, and what was not typed has none: `ball=True` is `--ball`. Names that no option has, such as
+    those of an intermediate law, stay as they are. A name of several words, with underscores, is one wherever it
+    stands; another only before its value.
     """
     for name, option in options.items():
         behind = r"(?![\w(])" if "_" in name else "(?==)"
         message = re.sub(rf"(?<![-\w.'\"/]){name}{behind}", option, message)
-    return _ENUM.sub(r"\1", _FLAG.sub(r"\1", message))
+    return _ENUM.sub(r"\1", _BARE.sub(r"\1", message))
 
 
 def unknown(message: str, command: Any, words: Sequence[str]) -> str:

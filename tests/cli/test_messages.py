@@ -23,6 +23,7 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     )
     # What is an option already stays one, and a name without a value is a word.
     assert as_typed("--p=1 and the p of it", {"p": "--p"}) == "--p=1 and the p of it"
+    assert as_typed("epsilon0=None must be given.", {"epsilon0": "--epsilon0"}) == "--epsilon0 must be given."
 
 
 def test_what_is_named_without_a_value_is_named_as_typed_too() -> None:
