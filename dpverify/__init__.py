@@ -42,8 +42,8 @@ All names, each with its own `help(dpverify.plan)`
   per_instance_budget; numbers and vectors: plan_means, plan_sums, sum_front, vector_front; densities:
   least_density_users, least_density_epsilon; strings: plan_rappor; days of many queries: design, Query.
 - What parameters give: account, amplify, largest_epsilon0, crowd, manipulation, PrivacyLedger; full_report.
-- Steps of a training: NoisyStep, DiscreteLaplaceStep, IntegerStep, BoundedRangeStep, RenyiStep, ConcentratedStep,
-  OpaqueStep, RandomAllocation; least_noise, largest_rate, most_steps.
+- Steps of a training: NoisyStep, MixtureStep, DiscreteLaplaceStep, IntegerStep, BoundedRangeStep, RenyiStep,
+  ConcentratedStep, OpaqueStep, RandomAllocation; least_noise, largest_rate, most_steps.
 - To audit: audit_protocol, audit_mechanism, audit_one_run; claims besides budgets: GaussianDP, RenyiDP,
   ConcentratedDP, TradeOffCurve.
 - To read papers: theorems, compose, CompositionTheorem; hockey_stick of RandomizedResponsePair, ThreeNBPair,
