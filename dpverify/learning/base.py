@@ -98,6 +98,24 @@ class SummedEstimator(BaseEstimator):  # type: ignore[misc]
             raise ValueError(f"{name} has no users, but must have at least 1.")
         return total
 
+    @staticmethod
+    def _names_in(validated: Any) -> tuple[str, ...] | None:
+        """Return the columns' names that scikit-learn's checks have left in an estimator, of a table."""
+        names = getattr(validated, "feature_names_in_", None)
+        return None if names is None else tuple(names.tolist())
+
+    @staticmethod
+    def _check_part(users: int | None, here: int) -> None:
+        """Raise ValueError if there are to be fewer users in all than in one part of them."""
+        if users is not None and users < here:
+            raise ValueError(f"users={users!r} must be how many there are in all, at least this part's {here}.")
+
+    @staticmethod
+    def _check_all(users: int, planned: int) -> None:
+        """Raise ValueError unless all users take part that each one's share of the noise was planned for."""
+        if users != planned:  # less would lack noise
+            raise ValueError(f"sums has {users:,} users, but must have the users={planned} it was told of.")
+
     def _know_columns(self, dimension: int, names: tuple[str, ...] | None) -> None:
         """Take what scikit-learn has every estimator know of the columns."""
         self.n_features_in_ = dimension

@@ -274,7 +274,6 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         check_classification_targets(targets)
         classes, labels = indexed(targets, self.classes)
         public, scale = self._public(one.n_features_in_)
-        names = getattr(one, "feature_names_in_", None)
         rng = private_generator(self.random_state, part)
         if self.label_epsilon != math.inf:
             labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
@@ -291,7 +290,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             tuple(counts),
             frozenset({part}),
             self._seeded,
-            None if names is None else tuple(names.tolist()),
+            self._names_in(one),
         )
 
     def _publish(self, sums: PartialSums) -> PrivateDensityClassifier:

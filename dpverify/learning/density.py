@@ -209,19 +209,17 @@ class PrivateDensity(BudgetedEstimator):
         one = type(self)(**self.get_params(deep=False))
         points = validated(one, X)
         public, scale = self._public(one.n_features_in_)
-        names = getattr(one, "feature_names_in_", None)
-        labels = None if names is None else tuple(names.tolist())
+        names = self._names_in(one)
         rng, parts = private_generator(self.random_state, part), frozenset({part})
-        if users is not None and users < len(points):
-            raise ValueError(f"users={users!r} must be how many there are in all, at least this part's {len(points)}.")
+        self._check_part(users, len(points))
         vectors = self._vectors(public, len(points) if whole else users)
         if vectors is not None:
             found = vectors.counted(scale(points), rng)
-            return PartialSums(vectors, scale, np.empty(0), np.inf, (found,), parts, self._seeded, labels)
+            return PartialSums(vectors, scale, np.empty(0), np.inf, (found,), parts, self._seeded, names)
         size = default_chunk_size(public.drawn)
         scaled = (part for _, part in self._scaled(points, scale, size))
         counts = count_bits(public.drawn, scaled, rng, chunk_size=size, name="X")
-        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, self._seeded, labels)
+        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, self._seeded, names)
 
     def _publish(self, sums: PartialSums) -> PrivateDensity:
         if isinstance(sums.public, PointPlan):
@@ -245,9 +243,8 @@ class PrivateDensity(BudgetedEstimator):
 
     def _publish_vectors(self, sums: PartialSums, sent: PointPlan) -> PrivateDensity:
         public, scale = self._public(sent.dimension)
-        n, planned = sums.users, sent.plan.protocol.users
-        if n != planned:  # less would lack noise
-            raise ValueError(f"sums has {n:,} users, but must have the users={planned} it was told of.")
+        n = sums.users
+        self._check_all(n, sent.plan.protocol.users)
         if (sent, sums.scale) != (self._vectors(public, n), scale):
             raise ValueError("sums must be partial sums of an estimator with the same parameters.")
         self._know_columns(sent.dimension, sums.names)

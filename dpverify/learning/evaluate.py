@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import Any, ClassVar
 
 import numpy as np
@@ -46,6 +47,12 @@ class Learned(Drawn):
         "bitsum=classifier.bitsum guarantee=classifier.guarantee_ classes=_classes "
         "empty_classes=classifier.empty_classes_ tested accuracy accuracy_interval"
     )
+    of_classes: ClassVar[dict[str, str]] = {
+        "label": "classes_",
+        "reported_users": "reported_counts_",
+        "noise": "noise_",
+    }
+    """What a class has in `classes`, and where the classifier has it."""
 
     classifier: Model = field(repr=False)
     users: int
@@ -67,10 +74,8 @@ class Learned(Drawn):
 
     @property
     def _classes(self) -> list[dict[str, Any]]:
-        made: Any = self.classifier
-        columns = (made.classes_.tolist(), made.reported_counts_.tolist(), made.noise_.tolist())
-        names = ("label", "reported_users", "noise")
-        return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+        columns = [attrgetter(name)(self.classifier).tolist() for name in self.of_classes.values()]
+        return [dict(zip(self.of_classes, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,12 +90,7 @@ class LearnedJointly(Learned):
         "bytes_per_user=classifier.plan_.bytes_per_user guarantee=classifier.guarantee_ classes=_classes "
         "tested accuracy accuracy_interval"
     )
-
-    @property
-    def _classes(self) -> list[dict[str, Any]]:
-        made: Any = self.classifier
-        columns = (made.classes_.tolist(), made.moments_.shares.tolist(), made.predicted_.tolist())
-        return [dict(zip(("label", "share", "predicted"), row, strict=True)) for row in zip(*columns, strict=True)]
+    of_classes: ClassVar[dict[str, str]] = {"label": "classes_", "share": "moments_.shares", "predicted": "predicted_"}
 
 
 def learn(

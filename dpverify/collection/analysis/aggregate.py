@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
 from dpverify.collection.analysis.numbers import of_numbers, steps_in, wrapped
 from dpverify.collection.analysis.strings import bit_counts, candidate_rows, named_cells, strange_strings
-from dpverify.collection.analysis.sums import Sums
+from dpverify.collection.analysis.sums import IN_ONE, Sums
 from dpverify.collection.analysis.vectors import VECTORS, of_vectors, strange_vectors
 from dpverify.collection.batches import per_user
 from dpverify.collection.client import cell
@@ -311,9 +311,7 @@ def _counted(query: dict[str, Any], sums: Sums, adversary: ThreatModel) -> _Coun
         raise ValueError(f"users={users[0]} of {asked.name} must be at least the {needed} that the guarantee is for.")
     least, most = per_user(query)
     messages = counts.sum(axis=1)
-    strange = query["kind"] not in ("bloom", "shares") and bool(
-        ((messages < least * users) | (messages > most * users)).any()
-    )
+    strange = query["kind"] not in IN_ONE and bool(((messages < least * users) | (messages > most * users)).any())
     if not isinstance(asked.protocol, (*_BY_BUCKET, *_OTHERWISE)):
         counts = (counts @ np.array(sorted(asked.protocol.alphabet)))[:, np.newaxis]
     if getattr(_bitsum(asked), "estimate", None) is Reading.UNDER:

@@ -21,11 +21,13 @@ from dpverify.collection.batches import Batch, Batches, instances, message_field
 from dpverify.files import parsed
 from dpverify.optional import needing
 
-__all__ = ["Reader", "Sums"]
+__all__ = ["IN_ONE", "Reader", "Sums"]
 
 FORMAT, VERSION = "dpverify sums", 1
 _ONES = np.array([byte.bit_count() for byte in range(256)])
 _ROWS = "query, instance, symbol"
+IN_ONE = ("bloom", "shares")
+"""Kinds of queries of which an upload is one report, or one number in parts: not messages to be counted one by one."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,10 +118,10 @@ class Reader:
 
         ValueError for a query of strings or of shares, which are not counted one by one, and for an unknown one.
         """
-        query = self.queries.get(name)
-        if query is None or query["kind"] in ("bloom", "shares"):
-            known = ", ".join(each for each, query in self.queries.items() if query["kind"] not in ("bloom", "shares"))
-            raise ValueError(f"query={name!r} must be one of those with messages: {known}.")
+        known = [each for each, query in self.queries.items() if query["kind"] not in IN_ONE]
+        if name not in known:
+            raise ValueError(f"query={name!r} must be one of those with messages: {', '.join(known)}.")
+        query = self.queries[name]
         if query["kind"] in ("counts", "sum"):
             return [-1, 1] if "flood" in query["tables"] else [1]
         return list(range(_cells(query)))

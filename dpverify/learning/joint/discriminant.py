@@ -285,22 +285,17 @@ class PrivateDiscriminant(ClassifierMixin, SummedEstimator):  # type: ignore[mis
         classes, labels = indexed(targets, self.classes)
         scale = PublicScale.of(self.public_scale)
         scaled = scale(points)
-        if users is not None and users < len(points):
-            raise ValueError(f"users={users!r} must be how many there are in all, at least this part's {len(points)}.")
+        self._check_part(users, len(points))
         sent = self._sent(len(classes), one.n_features_in_, len(points) if users is None else users)
         counts = sent.counted(scaled, labels, private_generator(self.random_state, part))
-        names = getattr(one, "feature_names_in_", None)
-        named = None if names is None else tuple(names.tolist())
-        return PartialSums(sent, scale, classes, math.inf, (counts,), frozenset({part}), self._seeded, named)
+        parts, names = frozenset({part}), self._names_in(one)
+        return PartialSums(sent, scale, classes, math.inf, (counts,), parts, self._seeded, names)
 
     def _publish(self, sums: PartialSums) -> PrivateDiscriminant:
         n, sent = sums.users, sums.public
         if not isinstance(sent, JointPlan):
             raise ValueError("sums must be partial sums of a PrivateDiscriminant.")
-        if n != sent.plan.protocol.users:  # less would lack noise
-            raise ValueError(
-                f"sums has {n:,} users, but must have the users={sent.plan.protocol.users} it was told of."
-            )
+        self._check_all(n, sent.plan.protocol.users)
         check_same(sums.classes, self.classes)
         if (sent, sums.scale) != (self._sent(len(sums.classes), sent.dimension, n), PublicScale.of(self.public_scale)):
             raise ValueError("sums must be partial sums of an estimator with the same parameters.")
