@@ -233,10 +233,7 @@ def above(grid: Any, measure: Any, exactly: Iterable[Any], scale: int, points: I
     return all(profile(grid, measure, a) * scale >= profile(grid, m, a) for m in exactly for a in points)
 
 
-CLAIMS = (*brute.CASES, "several")
-
-
-def claims(module: Any, names: Iterable[str] = CLAIMS) -> Iterator[tuple[str, bool]]:
+def claims(module: Any, names: Iterable[str] = (*brute.CASES, "several")) -> Iterator[tuple[str, bool]]:
     """Yield whether claims that are not true, if by little, are refused."""
     for name in (name for name in brute.CASES if name in names):
         instances, worst = brute.worst_mix(name)
@@ -336,8 +333,8 @@ WRONG: list[tuple[str, str, str]] = [
     ("central-discrete-gaussian", "self.exponential(1 / (2 * sigma**2))", "self.exponential(1 / (4 * sigma**2))"),
     (
         "central-discrete-laplace",
-        "repeat((p.numerator, *p.as_integer_ratio()))",
-        "repeat((*[p.numerator + p.denominator] * 2, 2 * p.denominator))",
+        "p.numerator, *p.as_integer_ratio()",
+        "*[p.numerator + p.denominator] * 2, 2 * p.denominator",
     ),
     ("local-rr", 'grid.followed(measures, entry["instances"]', "grid.followed(measures, 1"),
     ("histogram", 'entry["cuts"], total)', 'entry["cuts"], None)'),
