@@ -62,7 +62,7 @@ def test_each_strategy_by_itself_bounds_every_mix(monkeypatch: pytest.MonkeyPatc
     assert along.epsilon(0.05, Interval(0.0, math.inf)).upper == family._any_mix.epsilon(0.05)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rational_pairs(4), rational_pairs(4), rational_pairs(4), st.integers(1, 4), st.floats(0, 3))
 def test_groups_are_covered(
     first: RationalPair, second: RationalPair, third: RationalPair, instances: int, epsilon: float
@@ -137,7 +137,7 @@ def test_a_pair_that_loses_everything_has_no_finite_epsilon() -> None:
     assert everything.epsilon(1e-4).lower == math.inf
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.01, 20.0])
 def test_far_left_of_the_mean_two_directions_have_a_bound(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
     # As if no window had more cells: so large losses are then composed along contours, and the tilt there is 0.
     monkeypatch.setattr(grid_mixes, "_FINER", 1.0)

@@ -149,7 +149,7 @@ def test_the_bound_is_near_what_is_attained(row: str, kind: type[L2Bounded]) -> 
     assert 0.0 < found.width < width * found.lower
 
 
-@pytest.mark.parametrize("square", [4.0, 25.0])
+@pytest.mark.parametrize("square", [4.0, pytest.param(25.0, marks=pytest.mark.long)])
 def test_two_directions_cost_no_more_than_the_worse_one_and_no_less_than_both(square: float) -> None:
     pairs = list(binomial_randomized_response(1000, 0.009))
     bound = JointChange(pairs, L2Bounded(square, 64)).epsilon_upper(1e-6)
@@ -270,7 +270,7 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
     # A mass error counts as unlisted mass, too, which hides the growth of the masses: each is looked at by itself.
     assert small(relative_error=0.01)._log_growth >= 6 * 0.01
     assert 6 * 0.02 <= small(loss_error=0.02)._loss_error <= 6 * 0.021
-    for epsilon in (0.4, 0.9, 1.5):
+    for epsilon in (0.4, 1.5):
         exact, grown, shifted = small(), small(), small()
         grown._log_growth += 0.5
         shifted._loss_error += 0.1
@@ -424,8 +424,10 @@ def test_a_quick_bound_tells_what_is_far_below() -> None:
         JointChange(pairs, change, reference_delta=delta).epsilon_upper(delta, decide=factor * sharp)
         for factor in (10.0, 1.5)
     )
-    # A bound, from moments alone, up to half of what is to be decided; and else the same as without.
-    assert sharp < far < 2.0 * sharp
+    # A bound, from moments alone, up to half of what is to be decided; and else the same as without. Two full changes
+    # are among those of T^2 = 2.
+    full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
+    assert full <= sharp < far < 2.0 * sharp
     assert near == sharp
 
 
@@ -448,14 +450,6 @@ def test_what_is_infinite_takes_no_moves(monkeypatch: pytest.MonkeyPatch) -> Non
     bound = JointChange(poisson(5.0, 1e-25), L2Bounded(2.0, 100), reference_delta=1e-9)
     monkeypatch.setattr(joint_change.FullChange, "moved", None)
     assert bound.epsilon_upper(1e-9) == math.inf
-
-
-@pytest.mark.parametrize("delta", [1e-3, 1e-9])
-def test_the_quick_bound_holds_for_full_changes(delta: float) -> None:
-    # Two full changes are among those of T^2 = 2.
-    pairs = poisson(60.0, 1e-25)
-    full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
-    assert JointChange(pairs, L2Bounded(2.0, 100), reference_delta=delta).epsilon_upper(delta, decide=1e3) >= full
 
 
 @pytest.mark.parametrize("kind", [L2Bounded, L2Ball])
@@ -492,7 +486,7 @@ def test_what_all_bits_in_full_have_contradicts_no_cover() -> None:
 
 @pytest.mark.parametrize(
     ("users", "flip_probability", "instances", "squared_change", "delta"),
-    [(13, 0.13508634985179911, 2, 1.5, 0.2722775), (138, 0.066, 1, 0.75, 7.8e-4)],
+    [(13, 0.13508634985179911, 2, 1.5, 0.2722775), pytest.param(138, 0.066, 1, 0.75, 7.8e-4, marks=pytest.mark.long)],
 )
 def test_few_bits_are_charged_in_full_where_that_is_less(
     users: int, flip_probability: float, instances: int, squared_change: float, delta: float
