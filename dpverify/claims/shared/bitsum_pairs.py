@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from dpverify.changes import Change, Full
@@ -14,6 +14,7 @@ from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.composing.family import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.search import smallest_at_level
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "DATA_INDEPENDENT",
