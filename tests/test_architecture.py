@@ -175,7 +175,7 @@ def test_classes_are_quick_to_import() -> None:
         for module, path in ALL_MODULES.items()
         if re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert slow == [], "`from protocols.classes.frozen import dataclass` is the same, made when it is first used"
+    assert not slow, f"write `from protocols.classes.frozen import dataclass` in {slow}: it is the same, and quicker"
 
 
 FOLDERS = sorted({path.parent for path in ALL_MODULES.values()})
