@@ -15,6 +15,7 @@ from dpverify.privacy_loss.composing.family import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.search import smallest, smallest_at_level
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "DATA_INDEPENDENT",
