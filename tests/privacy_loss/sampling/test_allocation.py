@@ -119,7 +119,7 @@ def test_two_steps_of_normal_noise(noise: str, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(grids, "_PER_DEVIATION", 4)
     line = NoiseLine.gaussian(float(noise), 1e-30)
     above, below = (allocated(line, 2, 1e-20, attained=attained) for attained in (False, True))
-    with mpmath.workdps(15):
+    with mpmath.workdps(18):
         for epsilon in ("0.2", "2.5"):
             a = mpmath.exp(mpmath.mpf(epsilon))
             remove, add = excess(noise, a), a * (excess(noise, 1 / a) + 1 / a - 1)
