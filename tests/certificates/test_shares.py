@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import random
+from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,9 @@ import mpmath
 import pytest
 
 from dpverify.planning.certificate import checker
+from tests.certificates import test_checker as brute
 from tests.certificates.hunt import status_of
+from tests.certificates.test_roundings import SOURCE, exact, module_of, refused
 
 CERTIFICATE = json.loads((Path(__file__).parents[2] / "docs/certificates/shares.json").read_text(encoding="ascii"))
 
@@ -106,3 +109,53 @@ def test_no_forgery_is_accepted(tmp_path: Path, capsys: Any) -> None:
     for change in ({"shares": 3}, {"shares": 1025}, {"modulus": 0}, {"modulus": "65536"}, {"shares": None}):
         given = CERTIFICATE | {"together": [entry | change]}
         assert status_of(json.dumps(given).encode(), tmp_path / "forged.json")[0] == 2
+
+
+def checks(module: Any) -> Iterator[bool]:
+    """Yield whether the distance, and what it costs, are at least what rule 9 says, and untrue claims are refused."""
+    grid = module.Checker(64, 4, 20, (-20, 20))
+    for users, shares, modulus in ((40, 8, 2**16), (40, 20, 2**16), (12, 5, 2)):
+        bound = Fraction(users**2, math.comb(users * shares, shares))
+        bound += Fraction(10 * modulus + 3 * 2 ** (shares - 2), (users * (users - 1)) ** (shares - 2))
+        yield 4 * grid.distance(users, shares, modulus) ** 2 >= modulus * bound * grid.one**2
+    yield grid.distance(100, 4, 240) < grid.one == grid.distance(100, 4, 241)
+    grid.apart = 5 * grid.one
+    with mpmath.workdps(60):
+        cost = 5 * grid.one * (1 + exact(mpmath.exp(mpmath.mpf(3) / 10)))
+    yield 0 <= grid.delta((0, [0], 0), Fraction(3, 10)) - cost < 20
+    # Two sums by so few shares that their distance is much of delta.
+    given = brute.given("split-and-mix", 2, 0.7, 1.0, [], grid=8)
+    given["together"][0] |= {"shares": 5, "modulus": 32}
+    worst = brute.worst_mix("split-and-mix")[1] + (1 + math.exp(0.7)) * math.sqrt(excess(20, 5, 32))
+    for entries in (given["together"], [given["together"][0] | {"instances": 1}] * 2):
+        yield refused(module, given | {"together": entries, "delta": repr(0.9995 * worst)})
+
+
+MUTANTS: list[tuple[str, str]] = [
+    ("over(sum(kept) + self.apart * (self.one + most), self.one)", "over(sum(kept), self.one)"),
+    ("self.apart * (self.one + most)", "self.apart * most"),
+    ("self.apart * (self.one + most)", "self.apart * self.one"),
+    ("self.apart * (self.one + most)", "self.apart * (self.one + least)"),
+    ("k, unit, choices = shares - 2,", "k, unit, choices = shares - 1,"),
+    ("** (shares - 2) or 1", "** (shares - 1) or 1"),
+    ("over(unit * honest**2, comb", "over(unit * honest * (honest - 1) * (modulus - 1) // modulus, comb"),
+    ("comb(shares * honest, shares)) +", "comb(shares * honest + 1, shares)) +"),
+    ("+ over(unit * (10 * modulus + 3 * 2**k), choices)", ""),
+    ("return over(isqrt(square) + 1, 2) if", "return isqrt(square) // 2 if"),
+    ("if 2 * (honest - 2) ** k >= 5 * 4**k * modulus else self.one", ""),
+    ("law[::-1], self.bits) if shared else law", "law, self.bits) if shared else law"),
+    ('given["instances"] * grid.distance', "grid.distance"),
+    ("grid.apart += given", "grid.apart = given"),
+    ("grid.distance(**given)", 'grid.distance(**{**given, "honest": given["users"]})'),
+    ("grid.distance(**given)", 'grid.distance(**{**given, "modulus": given["levels"]})'),
+]
+
+
+def test_what_is_charged_is_at_least_what_is_proved() -> None:
+    assert all(checks(checker))
+
+
+@pytest.mark.parametrize(("line", "mutated"), MUTANTS, ids=[mutated[:40] for _, mutated in MUTANTS])
+def test_every_charge_is_needed(line: str, mutated: str) -> None:
+    assert SOURCE.count(line) == 1
+    assert not all(checks(module_of(SOURCE.replace(line, mutated))))
