@@ -71,9 +71,7 @@ def test_the_account_of_the_fitted_estimator_agrees(
     assert found.lower > 4.99  # a reported label alone
 
 
-def test_published_is_all_that_a_pickle_needs(
-    learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray],
-) -> None:
+def test_published_is_all_that_a_pickle_needs(learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]) -> None:
     model, X, _ = learned
     dumped = pickle.dumps(model)
     again = pickle.loads(dumped)
@@ -122,10 +120,7 @@ def test_a_stream_has_the_law_of_the_whole() -> None:
         assert np.std(found) == pytest.approx(expected, rel=0.3)  # 5.2 deviations of a standard deviation of 150
 
 
-@pytest.mark.parametrize(
-    ("load", "scaled", "good"),
-    [(load_digits, False, 0.88), (load_wine, True, 0.91)],
-)
+@pytest.mark.parametrize(("load", "scaled", "good"), [(load_digits, False, 0.88), (load_wine, True, 0.91)])
 @pytest.mark.parametrize("kernel", ["inner-product", "gaussian"])
 def test_defaults_learn(load: Any, scaled: bool, good: float, kernel: str) -> None:
     X, y = load(return_X_y=True)

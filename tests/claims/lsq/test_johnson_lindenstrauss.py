@@ -7,11 +7,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpverify.claims.lsq.johnson_lindenstrauss import (
-    bernstein,
-    distortion_chance,
-    squared_norm_variance,
-)
+from dpverify.claims.lsq.johnson_lindenstrauss import bernstein, distortion_chance, squared_norm_variance
 from protocols.lsq import FastProjection
 from tests.refusals import refused
 from tests.samples import FALSE_ALARM, assert_mean

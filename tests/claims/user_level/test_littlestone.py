@@ -8,12 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.claims.user_level.littlestone import (
-    enough_batch,
-    enough_runs,
-    frequencies_of_law,
-    stable_share,
-)
+from dpverify.claims.user_level.littlestone import enough_batch, enough_runs, frequencies_of_law, stable_share
 from protocols.user_level.littlestone import FrequentHypotheses, FrequentLearner, VersionSpaces, examples_of_run
 from protocols.user_level.representations import DecisionLists, FiniteClass, Representation, Thresholds
 from tests.samples import assert_law

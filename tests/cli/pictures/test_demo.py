@@ -10,10 +10,7 @@ from tests.cli.words import Run
 
 
 def test_demo_prints_and_writes(
-    small_demo: demo.DemoResult,
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    small_demo: demo.DemoResult, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "run", lambda **_: small_demo)
     monkeypatch.setattr(
@@ -29,10 +26,7 @@ def test_demo_prints_and_writes(
 
 
 def test_a_demo_that_cannot_draw_is_told_all_the_same(
-    small_demo: demo.DemoResult,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
+    small_demo: demo.DemoResult, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def fail(*_: object) -> NoReturn:
         raise RuntimeError("no font")
