@@ -69,15 +69,6 @@ def test_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
     assert printed.err == ""
 
 
-def test_a_closed_pipe_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(*_: Any, **__: Any) -> NoReturn:
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr("dpverify.cli.output.typer.echo", closed)
-    with pytest.raises(BrokenPipeError):
-        show("text")
-
-
 def test_a_figure_that_cannot_be_drawn_costs_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.png"
 

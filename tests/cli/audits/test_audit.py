@@ -58,14 +58,6 @@ def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pyt
     assert file.read_bytes() == before
 
 
-@pytest.mark.long
-def test_a_figure_is_written(tmp_path: Path) -> None:
-    figure = tmp_path / "a.svg"
-    words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
-    assert cli.main(words) in (0, 1, 3)
-    assert figure.read_bytes().startswith(b"<?xml")
-
-
 def test_a_figure_never_costs_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
