@@ -154,17 +154,6 @@ def test_rows_and_bits() -> None:
     assert row.silence.midpoint == pytest.approx(math.exp(-2 * 4.0 / USERS), rel=1e-12)
 
 
-def test_3nb_costs_more_again_where_epsilon_is_large() -> None:
-    # wagner2025-section-4.2-3nb: the o(1) does not vanish as epsilon grows.
-    def surplus(users: int, epsilon: float) -> float:
-        claims = BITSUM_CLAIMS["3nb"]
-        return claims.messages_per_user(claims.published(users, epsilon, 1e-8)) - 1.0
-
-    assert surplus(100, 0.1) > surplus(100, 30.0) < surplus(100, 100.0) < surplus(100, 300.0)
-    assert surplus(100, 1e5) == pytest.approx(2 * 3 * 0.99 * 1e5 / math.expm1(0.2) / 100, rel=1e-3)
-    assert surplus(1_000_000, 30.0) < 1e-2
-
-
 def test_bad_arguments() -> None:
     with pytest.raises(TypeError, match=r"has no claims"):
         communication(ExactSum(3))
