@@ -272,5 +272,5 @@ def test_an_epsilon_of_the_protocol_is_told_from_that_of_the_account(capsys: pyt
         assert "--labels-epsilon NUMBER epsilon of a published label, in (0, 700], in nats. [required]" in shown
         assert "Randomized response among classes" in shown
         assert "--squared-change" not in shown
-    assert cli.main("account rr-mean --rr-mean-epsilon 1 --levels 2 --delta 1e-3".split()) == 0
+    assert cli.main(["account", "rr-mean", "--rr-mean-epsilon", "1", "--levels", "2", "--delta", "1e-3"]) == 0
     assert capsys.readouterr().out.startswith("rr-mean (epsilon=1, levels=2)")

@@ -8,7 +8,6 @@ import pytest
 from mpmath import fp
 from scipy.signal import convolve
 
-from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.bitsum.pure import RHO
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.protocols import pure as formulas
@@ -18,7 +17,6 @@ from dpverify.planning.plan import plan
 from protocols.bitsum import Pure
 from tests.claims.bitsum.contracts import BitsumClaimsContract, negative_binomial_pmf
 
-CLAIMS = BITSUM_CLAIMS["pure"]
 SUM, MESSAGES = ThreatModel.MODEL, ThreatModel.COMMUNICATION
 
 

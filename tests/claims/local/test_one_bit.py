@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from dpverify.claims.local.one_bit import OneBitMeanClaims
 from protocols.local.one_bit import OneBitMean
 from tests.claims.local.contracts import LocalMeanClaimsContract
 

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from dpverify.claims.user_level.lower_bound import enough_runs, hit_probability, least_users
+from dpverify.guarantee import InfeasibleBudgetError
 from protocols.user_level.central_selection import ExponentialSelection
 from protocols.user_level.lower_bound import LearnedRepresentation
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighingLearner
+from tests.refusals import refused
 
 
 def test_runs_on_fixed_data_are_a_representation() -> None:

@@ -1,4 +1,4 @@
-"""`demo`: what is printed and written, and that nothing is where nothing can be. `tests/test_demo.py` has its numbers."""
+"""`demo`: what is printed and written; `tests/test_demo.py` has its numbers."""
 
 from pathlib import Path
 from typing import NoReturn
