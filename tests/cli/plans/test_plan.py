@@ -48,19 +48,8 @@ def test_every_option_of_plan_reaches_the_library(run: Run) -> None:
 
 
 def test_a_failed_plan_is_a_row_with_its_reason(run: Run) -> None:
-    words = [
-        "plan",
-        "--epsilon",
-        "200",
-        "--delta",
-        "1e-6",
-        "--users",
-        "30",
-        "--instances",
-        "10",
-        "--method",
-        "published",
-    ]
+    given = ["--epsilon", "200", "--delta", "1e-6", "--users", "30", "--instances", "10"]
+    words = ["plan", *given, "--method", "published"]
     rows = {row["bitsum"]: row for row in run(*words, "--json")["rows"]}
     failed, worked = rows["rr"], rows["3nb"]
     assert failed["method"] == worked["method"] == "published"
