@@ -61,15 +61,6 @@ def test_error_bound_is_the_quantile() -> None:
     assert CLAIMS.error_bound(Histogram(under_estimating(500, 10.0, 0.0), 30), 0.05) == 0
 
 
-def test_rmse_and_messages_against_simulation() -> None:
-    protocol = Histogram(under_estimating(10, 6.0, 0.5), 3)
-    counts, rng = np.array([4, 6, 0]), np.random.default_rng(2)
-    views = protocol.sample_view(np.tile(counts, (50_000, 1)), rng)
-    errors = (protocol.estimates(views) - counts) ** 2
-    assert math.sqrt(errors.mean()) == pytest.approx(CLAIMS.rmse(protocol), rel=0.02)
-    assert views.sum(axis=1).mean() / 10 == pytest.approx(CLAIMS.messages_per_user(protocol), rel=0.01)
-
-
 @pytest.mark.parametrize(("epsilon", "delta", "beta"), [(0.99, 1e-6, 0.05), (0.3, 1e-3, 0.09)])
 def test_published_parameters_are_private_and_wasteful(epsilon: float, delta: float, beta: float) -> None:
     protocol = CLAIMS.published(200, 10, epsilon, delta, beta)

@@ -73,19 +73,6 @@ def test_nothing_works_every_reason_is_told(capsys: pytest.CaptureFixture[str]) 
 GRID = [*replaced(replaced(PLAN, "--epsilon", "0.5,2"), "--users", "1e3,2e3"), "--bitsum", "poisson"]
 
 
-@pytest.mark.long
-def test_lists_make_one_table(run: Run) -> None:
-    found = run(*GRID, "--json")
-    assert found["budgets"] == [{"epsilon": 0.5, "delta": 1e-6}, {"epsilon": 2.0, "delta": 1e-6}]
-    assert (found["users"], found["instances"]) == ([1000, 2000], [8])
-    assert len(found["rows"]) == 8
-    alone = run(*PLAN, "--bitsum", "poisson", "--json")["rows"]
-    assert found["rows"][4:6] == [
-        {"budget": found["budgets"][1], "users": 1000, "instances": 8, **row} for row in alone
-    ]
-    assert "poisson" in run(*GRID)
-
-
 def test_rows_are_written_to_csv_and_drawn(run: Run, tmp_path: Path) -> None:
     rows, figure = tmp_path / "rows.csv", tmp_path / "rows.png"
     found = run(*GRID, "--csv", str(rows), "--plot", str(figure), "--json")
