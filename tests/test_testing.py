@@ -113,7 +113,7 @@ def test_the_recipe_of_the_page_runs(tmp_path: Path) -> None:
     code, marked, how = re.findall(r"^```py(?:thon)?\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
     (tmp_path / "ours.py").write_text(OURS, encoding="utf-8")
     # The page's trials are for the night.
-    done, cases = suite(tmp_path, how + code.replace("trials=200_000, level=1e-4", "**HOW") + marked)
+    done, cases = suite(tmp_path, how + code.replace("trials=50_000, level=1e-4", "**HOW") + marked)
     assert {name: case.find("failure") for name, case in cases.items()} == {
         "test_our_counter": None,
         "test_our_counter_is_private": None,

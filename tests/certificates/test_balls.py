@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 from flint import arb, ctx
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.certificates.balls import as_ball, as_rational, check_number
 from tests.refusals import refused
 
 
+@settings(max_examples=40)
 @given(st.fractions() | st.floats(allow_nan=False, allow_infinity=False) | st.integers())
 def test_a_ball_holds_its_number(number: Any) -> None:
     ball = as_ball(number)

@@ -162,9 +162,7 @@ def chosen(first: Pair, then: list[Pair], epsilon: float = 0.7) -> float:
     return found
 
 
-def given(
-    name: str, instances: int, epsilon: float, delta: float, cuts: list[int], *, grid: int = 10
-) -> dict[str, Any]:
+def given(name: str, instances: int, epsilon: float, delta: float, cuts: list[int], *, grid: int = 8) -> dict[str, Any]:
     entry = {
         "protocol": name.partition(",")[0],
         "instances": instances,
@@ -185,24 +183,16 @@ def accepted(certificate: Any) -> bool:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_what_is_accepted_is_true_for_every_mix_and_hardly_more_is_refused(name: str) -> None:
+def test_hardly_more_than_is_false_is_refused(name: str) -> None:
+    """What is false by a hair is refused for every mix: `claims` of `test_roundings`, at the same nodes."""
     pairs, epsilon = CASES[name][1], 0.7
     instances, worst = worst_mix(name)
-    cuts = [1] if instances == 2 else []
-    assert not accepted(given(name, instances, epsilon, 0.9995 * worst, cuts))
     room = 1.003 if instances == 1 or len(pairs) == 1 else 1.2  # one of two instances is of the supremum of all
-    assert accepted(given(name, instances, epsilon, room * worst, cuts))
+    assert accepted(given(name, instances, epsilon, room * worst, [1] * (instances - 1)))
     alone = max(divergence(pair, epsilon) for pair in pairs)
     if instances == 2 and alone > 1e-9:  # discrete Laplace noise has no loss so large
         assert not accepted(given(name, 1, epsilon, 0.9995 * alone, []))
         assert accepted(given(name, 1, epsilon, 1.003 * alone, []))
-
-
-def test_more_levels_than_can_be_listed_are_refused() -> None:
-    certificate = given("poisson-sum", 1, 0.7, 0.9, [])
-    certificate["together"][0]["levels"] = 10**9
-    with pytest.raises(checker.Refused, match="more work"):
-        checker.checked(certificate)
 
 
 def test_revealing_users_costs_and_covers_all_datasets() -> None:
@@ -213,26 +203,10 @@ def test_revealing_users_costs_and_covers_all_datasets() -> None:
         assert accepted(certificate | {"delta": repr(delta)}) is right
 
 
-@pytest.mark.parametrize("window", [[-900, 900], [-9000, 700], [-300, 9000]])
-def test_a_narrow_window_may_refuse_and_never_accepts_what_is_false(window: list[int]) -> None:
-    worst = divergence(together(*[CASES["poisson"][1][0]] * 2), 0.7)
-    certificate = given("poisson", 2, 0.7, 0.9995 * worst, []) | {"window": window}
-    certificate["together"][0]["window"] = window
-    assert not accepted(certificate)
-
-
-def test_coarse_numbers_may_refuse_and_never_accept_what_is_false() -> None:
-    worst = max(divergence(pair, 0.7) for pair in CASES["nb"][1])
-    for bits, grid, tail in itertools.product((32, 40, 64), (1, 4, 8), (16, 24, 40)):
-        certificate = given("nb", 1, 0.7, 0.9995 * worst, []) | {"bits": bits, "grid": grid, "tail": tail}
-        assert not accepted(certificate), (bits, grid, tail)
-
-
 def test_different_protocols_on_the_same_users_add_up() -> None:
     certificate = given("poisson", 1, 0.7, 1.0, [])
     certificate["together"] += given("nb", 1, 0.7, 1.0, [])["together"]
     worst = max(chosen(one, CASES["nb"][1]) for one in CASES["poisson"][1])
-    assert not accepted(certificate | {"delta": repr(0.9995 * worst)})
     assert accepted(certificate | {"delta": repr(1.003 * worst)})  # the second direction may depend on what was seen
 
 
@@ -258,21 +232,28 @@ def test_what_is_no_certificate_is_told_in_a_sentence(change: Any, tmp_path: Pat
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"[" * 100_000, "It is nested too deeply."),
-        (b"\xef\xbb\xbf{}", "It has bytes that are not ASCII."),
-        (b'{"bits": ', "It is no JSON: Expecting value: line 1 column 10 (char 9)."),
-        (b"9" * 5_000, "It has more than 1000000 characters, or a number of 600 digits or more."),
+        (b"[" * 100_000, "It is nested too deeply.\n"),
+        (b"\xef\xbb\xbf{}", "It has bytes that are not ASCII.\n"),
+        *(
+            ("{}".encode(encoding), "It has bytes that are not ASCII.\n")
+            for encoding in ("utf-8-sig", "utf-16", "utf-32")
+        ),
+        (b"\xff", "It has bytes that are not ASCII.\n"),
+        (b'{"bits": ', "It is no JSON: Expecting value: line 1 column 10 (char 9).\n"),
+        (b"{", "It is no JSON: "),
+        (b"9" * 5_000, "It has more than 1000000 characters, or a number of 600 digits or more.\n"),
         (
             json.dumps(given("poisson", 1, 0.7, 0.9, []) | {"grid": 17}).encode(),
-            "grid must be an integer from 1 to 16.",
+            "grid must be an integer from 1 to 16.\n",
         ),
+        *((data, "") for data in (b'{"a": 1, "a": 2}', b"1.5", b'{"a": 1e99999999999999999999999}', b"NaN")),
     ],
 )
 def test_no_python_is_told(data: bytes, said: str, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "certificate.json"
     file.write_bytes(data)
     assert checker.main(file) == 2
-    assert capsys.readouterr().out == f"Not a certificate: {said}\n"
+    assert capsys.readouterr().out.startswith(f"Not a certificate: {said}")
 
 
 @pytest.mark.parametrize("field", ["honest", "users", "mean", "cuts", "instances"])
@@ -288,18 +269,16 @@ def test_an_entry_has_its_own_fields_and_no_others(field: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['{"a": 1, "a": 2}', "[" * 100_000, "1" * 10_000, "1.5", '{"a": 1e99999999999999999999999}', "NaN", "\xff", "{"],
+    ("name", "field", "value", "own"),
+    [
+        ("poisson-sum", "levels", 10**9, {}),
+        ("poisson", "mean", "1e17", {}),
+        ("poisson", "window", [131_071, 131_072], {"grid": 1}),  # nodes beyond every claim, that would fill memory
+    ],
 )
-def test_odd_json_is_no_certificate(text: str, tmp_path: Path) -> None:
-    file = tmp_path / "certificate.json"
-    file.write_bytes(text.encode("latin-1"))
-    assert checker.main(file) == 2
-
-
-def test_too_much_work_is_refused_early() -> None:
-    certificate = given("poisson", 2, 0.7, 0.9, [])
-    certificate["together"][0]["mean"] = "1e17"
+def test_too_much_work_is_refused_early(name: str, field: str, value: Any, own: dict[str, int]) -> None:
+    certificate = given(name, 1, 0.7, 0.9, []) | own
+    certificate["together"][0][field] = value
     with pytest.raises(checker.Refused, match="work"):
         checker.checked(certificate)
 
@@ -351,14 +330,13 @@ def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> Non
             assert not validator.is_valid(given("poisson", 1, 0.7, 0.9, []) | change) or change.keys() == {"delta"}
 
 
-@pytest.mark.parametrize("name", ["readme", "poisson"])
-def test_the_certificates_of_the_repository_are_accepted(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "share"),
+    [("readme", 1.0), *(pytest.param(*each, marks=pytest.mark.long) for each in (("readme", 0.999), ("poisson", 1.0)))],
+)
+def test_the_certificates_of_the_repository_are_accepted(name: str, share: float) -> None:
     certificate = json.loads((Path(__file__).parents[2] / f"docs/certificates/{name}.json").read_text())
-    assert checker.checked(certificate).startswith("Accepted: ")
-    if name != "readme":
-        return  # one refusal is enough, as a check takes seconds
-    with pytest.raises(checker.Refused):
-        checker.checked(certificate | {"epsilon": repr(0.999 * float(certificate["epsilon"]))})
+    assert accepted(certificate | {"epsilon": repr(share * float(certificate["epsilon"]))}) is (share == 1.0)
 
 
 def test_the_worst_of_measures_is_no_smaller_anywhere() -> None:
@@ -374,19 +352,3 @@ def test_the_worst_of_measures_is_no_smaller_anywhere() -> None:
 
     for a in [Fraction(0), Fraction(1, 10), *(Fraction(k, 7) for k in range(1, 30))]:
         assert at(worst, a) >= max(at(measure, a) for measure in measures)
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
-def test_what_is_not_ascii_is_no_certificate(encoding: str, tmp_path: Path) -> None:
-    file = tmp_path / "certificate.json"
-    file.write_text(
-        (Path(__file__).parents[2] / "docs/certificates/poisson.json").read_text(encoding="ascii"), encoding=encoding
-    )
-    assert checker.main(file) == 2
-
-
-def test_nodes_beyond_every_claim_are_refused_before_they_fill_memory() -> None:
-    certificate = json.loads((Path(__file__).parents[2] / "docs/certificates/poisson.json").read_text(encoding="ascii"))
-    certificate["together"][0]["window"], certificate["grid"] = [131_071, 131_072], 1
-    with pytest.raises(checker.Refused, match="work"):
-        checker.checked(certificate)
