@@ -163,7 +163,7 @@ def test_guesses_no_better_than_chance_pass_nothing(delta: str) -> None:
     def noise(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
         return rng.normal(size=secrets.size)
 
-    for seed in range(6):
+    for seed in range(2):
         report = audit_one_run(noise, (1, delta), canaries=CANARIES, seed=seed)
         assert report.verdict is Verdict.UNDECIDED
         assert "not surely better than chance (p = " in report.statement
