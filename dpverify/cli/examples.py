@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "front": (
         f"front {_BUDGET} --users 10000 --instances 64 --bitsum nb --plot front.png",
         f"front {_BUDGET} --users 10000 --smallest=-1 --largest 1 --real",
+        f"front {_BUDGET} --users 10000 --dimension 384 --peers",
     ),
     "means": ("means --epsilon 1 --delta 0 --users 1000",),
     "sums": (

@@ -57,7 +57,10 @@ _MOST_STEPS = 12
 
 def as_text(table: RenderableType) -> str:
     """Return a table as plain text, without spaces at the ends of lines."""
-    screen = Console(file=io.StringIO(), width=WIDTH, highlight=False, color_system=None, force_terminal=False)
+    # In a notebook a console would also display what it prints, here nothing.
+    screen = Console(
+        file=io.StringIO(), width=WIDTH, highlight=False, color_system=None, force_terminal=False, force_jupyter=False
+    )
     with screen.capture() as captured:
         screen.print(table, markup=False)
     return "\n".join(line.rstrip() for line in captured.get().rstrip().split("\n"))

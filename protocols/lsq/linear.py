@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LSQFamily, LSQFeatures, check_features
 from protocols.lsq.johnson_lindenstrauss import hadamard_transform, padded_length
 from protocols.validation import check_choice, check_generator
@@ -120,17 +121,37 @@ class LinearMap(LSQFamily):
 
 @functools.lru_cache(maxsize=4)
 def _matrix(kind: Kind, dimension: int, rows: int, seed: int) -> NDArray[np.float64]:
-    rng = np.random.default_rng([seed, KINDS.index(kind)])
-    if kind == "signs":
-        made = rng.choice([-1.0, 1.0], (rows, dimension)) / math.sqrt(dimension)
+    if kind == "haar":
+        made = _rotations(dimension, seed).rows(rows)
     else:
-        block = _orthogonal if kind == "haar" else _spread
-        columns = padded_length(dimension) if kind == "hadamard" else dimension
-        sizes = [min(columns, rows - start) for start in range(0, rows, columns)]
-        made = np.concatenate([block(dimension, size, rng) for size in sizes])
+        rng = np.random.default_rng([seed, KINDS.index(kind)])
+        if kind == "signs":
+            made = rng.choice([-1.0, 1.0], (rows, dimension)) / math.sqrt(dimension)
+        else:
+            columns = padded_length(dimension)
+            sizes = [min(columns, rows - start) for start in range(0, rows, columns)]
+            made = np.concatenate([_spread(dimension, size, rng) for size in sizes])
     made = np.ascontiguousarray(made)
     made.setflags(write=False)
     return made
+
+
+class _Rotations:
+    """Independent rotations below each other, as many as were asked for: maps of more rows begin with the same ones."""
+
+    def __init__(self, dimension: int, seed: int) -> None:
+        self._dimension, self._rng = dimension, np.random.default_rng([seed, KINDS.index("haar")])
+        self._made = list[NDArray[np.float64]]()
+
+    def rows(self, number: int) -> NDArray[np.float64]:
+        while len(self._made) * self._dimension < number:
+            self._made.append(_orthogonal(self._dimension, self._rng))
+        return np.concatenate(self._made[: -(-number // self._dimension)])[:number]
+
+
+@functools.lru_cache(maxsize=1)
+def _rotations(dimension: int, seed: int) -> _Rotations:
+    return _Rotations(dimension, seed)
 
 
 @functools.lru_cache(maxsize=1)
@@ -139,10 +160,10 @@ def _single(family: LinearMap) -> NDArray[np.float32]:
     return (family.matrix / (2.0 * family.R)).astype(np.float32)
 
 
-def _orthogonal(dimension: int, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+def _orthogonal(dimension: int, rng: np.random.Generator) -> NDArray[np.float64]:
     # The sign of the diagonal of the triangular factor makes the orthogonal one uniform (mezzadri2007).
     orthogonal, triangular = np.linalg.qr(rng.standard_normal((dimension, dimension)))
-    return np.asarray((orthogonal * np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)).T[:rows])
+    return np.asarray((orthogonal * np.where(np.diagonal(triangular) < 0.0, -1.0, 1.0)).T)
 
 
 def _spread(dimension: int, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:

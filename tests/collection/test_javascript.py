@@ -34,12 +34,12 @@ def test_the_written_vectors_pass_in_node() -> None:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_a_thousand_new_vectors_are_the_same_in_node(name: str, tmp_path: Path) -> None:
-    found = vectors(name, 1_000 if name != "rappor" else 250, 2)
+def test_new_vectors_are_the_same_in_node(name: str, tmp_path: Path) -> None:
+    found = vectors(name, 200 if name != "rappor" else 60, 2)
     (tmp_path / "new.json").write_text(text(found), encoding="ascii")
     done = in_node(tmp_path)
     assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split()[1]) == sum(len(vector["calls"]) for vector in found["vectors"]) > 1_000
+    assert int(done.stdout.split()[1]) == sum(len(vector["calls"]) for vector in found["vectors"]) > 200
 
 
 @pytest.mark.parametrize("place", [-1, 40])

@@ -45,8 +45,8 @@ def test_passages_of_notebooks_that_entries_lead_to_are_there(link: str) -> None
 
 
 def test_every_notebook_on_theorems_is_led_to_and_half_of_the_entries_lead_to_one() -> None:
-    # A quickstart, audits, certificates, a collection and the accountant are about the package, not about entries.
-    others = ("01_quickstart", "10_audits", "13_certificates", "14_collection", "15_accountant")
+    # A quickstart, audits, certificates, a collection, the accountant, sums: about the package, not about entries.
+    others = ("01_quickstart", "10_audits", "13_certificates", "14_collection", "15_accountant", "16_sums")
     kept = {f"notebooks/{path.name}" for path in NOTEBOOKS.glob("*.ipynb")} - {f"notebooks/{o}.ipynb" for o in others}
     assert {link.partition("#")[0] for links in PASSAGES for link in links} == kept
     assert sum(map(bool, PASSAGES)) >= len(PASSAGES) // 2

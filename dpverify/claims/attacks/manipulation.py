@@ -13,7 +13,6 @@ both ends count; Laplace noise has no ends, and neither have its reports.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,6 +21,7 @@ from dpverify.claims.attacks.caps import MOST
 from dpverify.claims.registry import claims_of
 from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.histogram import BucketSums
 from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse

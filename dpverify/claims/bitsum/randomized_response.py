@@ -25,6 +25,7 @@ from dpverify.claims.shared.bitsum_pairs import (
     ComposedEpsilon,
     Pairs,
     least_noise,
+    least_normal_deviation,
     negligible,
     normal_deviation,
 )
@@ -191,14 +192,18 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
 
         seen = list[tuple[float, float]]()
         left_out, nearly = negligible(composed_epsilon.delta, composed_epsilon.mechanisms), composed_epsilon.nearly
-        start = min(normal_deviation(nearly, target), math.sqrt(users))
         jointly = nearly == composed_epsilon.guessed != composed_epsilon
+        ball = isinstance(composed_epsilon.change, L2Ball)
+        start = least_normal_deviation(nearly, target) if ball else normal_deviation(nearly, target)
         if jointly:
             # As much as makes no flip at all rare.
-            start = min(max(start, math.sqrt(-math.log(composed_epsilon.delta))), math.sqrt(users))
-        if ball := isinstance(composed_epsilon.change, L2Ball):
+            start = max(start, math.sqrt(-math.log(composed_epsilon.delta)))
+        if jointly or not ball:
+            start = min(start, math.sqrt(users))
+        if ball:
             # Guesses of it are some per cent off.
-            error = least_noise(within, composed_epsilon, target, start, _LARGEST_RMSE, _JOINT, least=_LEAST_RMSE)
+            options = {"slope": _SLOPE, "least": _LEAST_RMSE}
+            error = least_noise(within, composed_epsilon, target, start, _LARGEST_RMSE, _JOINT, **options)
         else:
             error = smallest_at_level(rough, target, start, _LARGEST_RMSE, 1e-3)
         if error is not None and not ball:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from dpverify.changes import Change, Full
@@ -13,7 +13,9 @@ from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.composing.family import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.search import smallest_at_level
+from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
+from dpverify.search import smallest, smallest_at_level
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "DATA_INDEPENDENT",
@@ -24,6 +26,7 @@ __all__ = [
     "Pairs",
     "check_not_too_rare",
     "least_noise",
+    "least_normal_deviation",
     "negligible",
     "noise_tail",
     "normal_deviation",
@@ -44,6 +47,11 @@ _FAR_OUT = 10.0
 """How much noise of another shape than the normal one may gain, at most and generously: see `out_of_reach`."""
 _LEAST_CUT = 1e-260
 """So that the tails of what a view is made of, cut further out, stay within floats."""
+_LACKING = 1.00105
+"""What a proof of many joint changes exceeds a guess by, as a rule: the first one then lands where it is meant to."""
+_ASIDE = 0.3
+"""The share of the tolerance by which more noise is tried than is thought to be enough."""
+_NORMAL_NEAR, _MOST_DEVIATION = 1e-2, 1e100
 _GUESSES, _FAR_OFF, _JUMPED = 3, 0.2, 1e-2
 """How often a guess is scaled; and what is no scale, but a jump of epsilon that has another place, about so far off."""
 
@@ -144,7 +152,7 @@ def least_noise(
     """
     guess, slope = composed_epsilon.guessed, options.pop("slope", None)
     exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
-    lacking, seen = 1.0, list[float]()
+    lacking, seen = _LACKING, list[float]()
 
     def scaled(noise: float) -> float:
         seen.append(noise)
@@ -164,7 +172,7 @@ def least_noise(
         lacking = proved / found
         if (1.0 - tolerance) * target <= proved <= target:
             break
-        start *= (proved / target) ** (1.0 / (slope or 1.0))
+        start *= (proved / target) ** (1.0 / (slope or 1.0)) * (1.0 + _ASIDE * tolerance)
     return smallest_at_level(exact, target, start, ceiling, tolerance, slope=slope, **options)
 
 
@@ -178,6 +186,17 @@ def _steepness(epsilon: Callable[[float], float], noises: Sequence[float]) -> fl
 def normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
     """Return about the standard deviation of normal noise that meets the target: where searches for others begin."""
     return math.sqrt(-2.0 * composed_epsilon.change.full * math.log(composed_epsilon.delta)) / target
+
+
+def least_normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> float:
+    """Return the same within a per cent: of the least normal noise, by its exact curve."""
+    start = normal_deviation(composed_epsilon, target)
+    shift = math.sqrt(composed_epsilon.change.full)
+
+    def meets(deviation: float) -> bool:
+        return NormalNoiseCurve(deviation / shift, 1).delta(target).upper <= composed_epsilon.delta
+
+    return smallest(meets, start, _MOST_DEVIATION, _NORMAL_NEAR) or start
 
 
 def out_of_reach(composed_epsilon: ComposedEpsilon, target: float, deviation: float) -> bool:

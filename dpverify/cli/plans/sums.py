@@ -35,11 +35,19 @@ def register(app: typer.Typer) -> None:
 
 
 def held(
-    largest: Largest = None, smallest: Smallest = None, real: Real = False, dimension: Dimensions = None
+    largest: Largest = None,
+    smallest: Smallest = None,
+    real: Real = False,
+    dimension: Dimensions = None,
+    peers: Annotated[
+        bool, typer.Option("--peers", help="With --dimension: beside what published protocols need (10 s more).")
+    ] = False,
 ) -> list[Front]:
     """Return what makes fronts of sums of what users hold instead of bits: none if it is bits."""
     if largest is None and (real or smallest is not None):
         raise ValueError("--largest must be given with --smallest or --real.")
+    if peers and dimension is None:
+        raise ValueError("--dimension must be given with --peers.")
 
     def numbers(budget: Any, users: int, instances: int) -> Any:
         from dpverify.planning.sums.fronts import sum_front
@@ -53,7 +61,7 @@ def held(
 
         assert dimension is not None
         _check_once(instances)
-        return vector_front(budget, users=users, dimension=dimension)
+        return vector_front(budget, users=users, dimension=dimension, peers=peers)
 
     return [make for make, asked in ((numbers, largest), (vectors, dimension)) if asked is not None]
 

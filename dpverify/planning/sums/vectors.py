@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,8 +26,10 @@ from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.sums.vectors import UnaryVectorClaims
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.answers import PROOF, upper_bound, within_limits
+from dpverify.planning.sums.peers import VectorPeer, central_rmse, vector_peers
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
+from protocols.classes.frozen import dataclass
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import budget_by_name, check_integer, check_real
 
@@ -93,27 +95,19 @@ class VectorFront(Drawn):
     - users, dimension: n and d.
     - plans: In the order of the limits.
     - failures: By limit of the others, why there is none.
+    - peers: What published protocols need, where that is asked for.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.fronts:vectors_table"
     figure_by: ClassVar[str] = "dpverify.report.plans.fronts:vectors_figure"
-    plain_as: ClassVar[str] = "budget users dimension rows=plans failures"
+    plain_as: ClassVar[str] = "budget users dimension rows=plans failures peers"
 
     budget: Budget
     users: int
     dimension: int
     plans: tuple[VectorPlan, ...]
     failures: dict[str, str]
-
-
-def central_rmse(budget: BudgetLike, dimension: int) -> float:
-    """Return the error of the sum of vectors of norm at most 1 with central Gaussian noise, as a norm.
-
-    - budget: delta positive; replace-one adjacency, so that the sum has sensitivity 2.
-    - dimension: d.
-    """
-    target = Budget.of(budget)
-    return 2.0 * least_sigma(target.epsilon, target.delta) * math.sqrt(dimension)
+    peers: tuple[VectorPeer, ...] = ()
 
 
 def plan_vectors(
@@ -167,6 +161,7 @@ def vector_front(
     users: int,
     dimension: int,
     max_bytes: Sequence[float] = BYTES,
+    peers: bool = False,
     progress: Callable[[int, int], Any] | None = None,
 ) -> VectorFront:
     """Find the least error of a sum of vectors within several limits on the bytes of a user.
@@ -179,6 +174,9 @@ def vector_front(
         n, at most 10^9, and d, public.
     max_bytes : sequence of float
         The limits, positive.
+    peers : bool
+        Whether to show what published protocols need beside that: one bit per coordinate, PrivUnit shuffled, PREAMBLE.
+        For at least 2 users and dimensions; some seconds.
     progress : callable, optional
         Called with how many limits are planned for, and with the number of all.
 
@@ -212,7 +210,14 @@ def vector_front(
             found.append(search.found(None, 8.0 * limit / bits))
         except InfeasibleBudgetError:
             failures[f"{limit:g}"] = f"the budget {target} cannot be met within {limit:g} bytes by what is tried."
-    return VectorFront(target, users, dimension, tuple(found), failures)
+    return VectorFront(
+        target,
+        users,
+        dimension,
+        tuple(found),
+        failures,
+        vector_peers(target, users=users, dimension=dimension) if peers else (),
+    )
 
 
 def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, int]:

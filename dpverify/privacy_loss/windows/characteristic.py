@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.rounding import SUBNORMAL, UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Line", "LossAtoms", "Nodes"]
 

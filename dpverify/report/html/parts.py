@@ -275,7 +275,7 @@ def _commands(dossier: Dossier) -> list[tuple[str, str, str]]:
         if isinstance(front, SumFront):
             joint += [f"--smallest={front.smallest}", f"--largest={front.largest}", *["--real"][: front.real]]
         else:
-            joint += ["--dimension", str(front.dimension)]
+            joint += ["--dimension", str(front.dimension), *["--peers"][: bool(front.peers)]]
     # Joined to its option: a title may begin with a hyphen.
     titled = [f"--title={dossier.title}"]
     fields = ", ".join(f"{name}={value!r}" for name, value in claims_of(row.protocol).parameters(row.protocol).items())

@@ -176,7 +176,32 @@ def vectors_table(found: VectorFront) -> RenderableType:
         *[f"Every row: {reading([row.guarantee for row in found.plans])}."][: len(found.plans)],
     ]
     whose = f"Sums of vectors of norm at most 1, d = {found.dimension:,}"
-    return Group(title(f"{whose}, budget {found.budget}, n = {counted(found.users, 'user')}"), table, *map(Text, lines))
+    return Group(
+        title(f"{whose}, budget {found.budget}, n = {counted(found.users, 'user')}"),
+        table,
+        *map(Text, lines),
+        *_peers(found),
+    )
+
+
+def _peers(found: VectorFront) -> list[RenderableType]:
+    """Return what published protocols need, as a table of its own; nothing where that was not asked for."""
+    from dpverify.planning.sums.peers import UNKNOWN
+
+    if not found.peers:
+        return []
+    table = rows_under("as published", numbers=("bytes", "messages", "RMSE", "of a curator's"))
+    for row in found.peers:
+        most = ">= " * row.at_least
+        cells = most + number(row.bytes), number(row.messages), most + number(row.rmse), most + f"{row.ratio:.4g}"
+        table.add_row(row.name, *cells)
+    trust = ", or ".join(dict.fromkeys(row.trust for row in found.peers))
+    return [
+        title("Published protocols at the same budget"),
+        table,
+        Text(f"Trusted: {trust} (PREAMBLE). bytes: to each who receives any, without keys and proofs."),
+        Text(UNKNOWN),
+    ]
 
 
 def vectors_figure(found: VectorFront, axes: Axes | None = None) -> Axes:
@@ -185,8 +210,11 @@ def vectors_figure(found: VectorFront, axes: Axes | None = None) -> Axes:
     from dpverify.report.plots import axes_for
 
     drawn = axes_for(axes)
-    drawn.plot([row.bytes_per_user for row in found.plans], [row.ratio for row in found.plans], "o-", markersize=5)
+    ours = [row.bytes_per_user for row in found.plans], [row.ratio for row in found.plans]
+    drawn.plot(*ours, "o-", markersize=5, label="signed unary messages")
+    for row, marker in zip(found.peers, "sD^v", strict=False):
+        drawn.plot([row.bytes], [row.ratio], marker, markersize=6, label=row.name + " (at least)" * row.at_least)
     drawn.axhline(1.0, color="0.6", linewidth=0.8, linestyle="--")
     whose = f"{found.budget}, n = {found.users:,}, d = {found.dimension:,}"
-    finished(drawn, "bytes per user", "RMSE over a curator's", whose, "x")
+    finished(drawn, "bytes per user", "RMSE over a curator's", whose, "xy" if found.peers else "x")
     return drawn

@@ -114,10 +114,7 @@ def test_a_density_is_moved_at_a_query_by_the_bound() -> None:
     rng = np.random.default_rng(3)
     features = GaussianFeatures(2, 1.0).sample(6, rng)
     queries = rng.normal(size=(4, 2))
-    for bitsum, cap, low, high in (
-        (RandomizedResponse(USERS, 0.3), None, 0, 1),
-        (Poisson(USERS, 20.0), 4, None, 1),
-    ):
+    for bitsum, cap, low, high in ((RandomizedResponse(USERS, 0.3), None, 0, 1), (Poisson(USERS, 20.0), 4, None, 1)):
         protocol = KernelDensityProtocol(bitsum, features)
         least, most = density_manipulation(protocol, 2, queries, cap)
         each = 1 if cap is None else cap

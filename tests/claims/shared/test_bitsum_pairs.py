@@ -6,7 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dpverify.claims.shared.bitsum_pairs import Pairs, negligible, noise_tail, normal_deviation, tail_for
+from dpverify.claims.shared.bitsum_pairs import (
+    Pairs,
+    least_noise,
+    least_normal_deviation,
+    negligible,
+    noise_tail,
+    normal_deviation,
+    tail_for,
+)
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.privacy_loss.losses.pairs import approximate_dp
 
@@ -44,3 +52,27 @@ def test_searches_begin_near_normal_noise_that_meets_the_target(mechanisms: int)
     tail = 0.5 * math.erfc((0.5 / mu - mu / 2) / math.sqrt(2))
     other = 0.5 * math.erfc((0.5 / mu + mu / 2) / math.sqrt(2))
     assert 1e-9 < tail - math.exp(0.5) * other < 1e-6
+    least = least_normal_deviation(composed(1e-6, mechanisms), 0.5)
+    mu = math.sqrt(mechanisms) / least
+    tail = 0.5 * math.erfc((0.5 / mu - mu / 2) / math.sqrt(2))
+    other = 0.5 * math.erfc((0.5 / mu + mu / 2) / math.sqrt(2))
+    assert 9e-7 < tail - math.exp(0.5) * other <= 1e-6
+
+
+@pytest.mark.parametrize(("lacking", "most"), [(8e-4, 1), (1.1e-3, 1), (2e-3, 2), (-5e-2, 3)])
+def test_what_a_guess_lacks_costs_few_proofs(lacking: float, most: int) -> None:
+    proved = list[float]()
+
+    def epsilon(bound: Any, noise: float) -> float:
+        if bound == "guess":
+            return noise**-1.05
+        proved.append((1.0 + lacking) * noise**-1.05)
+        return proved[-1]
+
+    class Bound(str):
+        guessed = "guess"
+
+    found = least_noise(epsilon, cast(Any, Bound()), 0.5, 2.0, 1e6, 5e-4, slope=1.1)
+    assert len(proved) <= most
+    assert found is not None
+    assert (1.0 - 5e-4) * 0.5 <= (1.0 + lacking) * found**-1.05 <= 0.5

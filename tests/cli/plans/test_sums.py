@@ -50,11 +50,3 @@ def test_front_takes_numbers_or_vectors(capsys: pytest.CaptureFixture[str]) -> N
     assert sum(row["recommended"] for row in found["rows"]) == 1
     assert cli.main([*asked, "--dimension", "3", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["dimension"] == 3
-    for wrong, said in (
-        (["--largest", "2", "--bitsum", "rr"], "--bitsum must be omitted for sums of numbers or vectors."),
-        (["--largest", "2", "--dimension", "2"], "--dimension must be omitted for sums of numbers or vectors."),
-        (["--real"], "--largest must be given with --smallest or --real."),
-        (["--dimension", "2", "--instances", "3"], "--instances=3 must be 1 for vectors."),
-    ):
-        assert cli.main([*asked, *wrong]) == 2
-        assert said in capsys.readouterr().err

@@ -59,6 +59,8 @@ def test_the_fraction_of_clipped_features_is_reported() -> None:
 
 def test_the_seed_is_the_map() -> None:
     first, again, other = (LinearMap(4, seed=seed).matrix for seed in (5, 5, 6))
+    for rows in (10, 3):  # however many rows were asked for before
+        np.testing.assert_array_equal(LinearMap(4, rows=rows, seed=6).matrix[:4], other[:rows])
     np.testing.assert_array_equal(first, again)
     assert np.abs(first - other).max() > 0.1
     with pytest.raises(ValueError, match="read-only"):

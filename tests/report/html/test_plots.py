@@ -12,6 +12,7 @@ from dpverify.dossier.contents import Curve, Curves, Evidence
 from dpverify.dossier.gather import full_report
 from dpverify.guarantee import Interval
 from dpverify.planning.sums.fronts import sum_front
+from dpverify.planning.sums.peers import VectorPeer
 from dpverify.planning.sums.vectors import vector_front
 from dpverify.report.html import plots as module
 from dpverify.report.html.plots import beside_curves, crowd_curves, interval, missing, plots
@@ -107,6 +108,12 @@ def test_fronts_of_numbers_and_vectors_stand_beside() -> None:
     assert least[numbers.best.messages] == Interval(numbers.best.rmse, numbers.best.rmse)
     assert beside_curves(vectors)[1] == vectors.plans[0].central_rmse
     assert drawn["beside-1"].notes == tuple(vectors.failures.values()) != ()
+    peer = VectorPeer("another", 1, 16, 9.0, 3.0, "a shuffler", "somebody")
+    beside = replace(vectors, peers=(peer,))
+    assert beside_curves(beside)[2].lines[-1].x == (1.0,)
+    assert "another" in str(beside)
+    assert beside.plot().lines[1].get_xydata().tolist() == [[16.0, 3.0]]
+    assert "--dimension 4 --peers" in replace(small(), beside=(beside,)).to_html()
     page = with_fronts.to_html()
     assert "Numbers and vectors" in page
     assert "--smallest=1 --largest=5 --dimension 4" in page
