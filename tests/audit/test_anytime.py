@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -138,7 +136,6 @@ def test_the_draws_are_those_of_the_runner() -> None:
 def test_the_stated_power_of_conformance_is_reached() -> None:
     law = NegativeBinomialClaims().estimate_law(NegativeBinomial(10, 2.0, 0.5), 3)
     narrow = narrowed(law, 0.2)
-    assert narrow is not None
     trials, level, rng = 500, 0.01, np.random.default_rng(8)
     bins = choose_bins(law, trials)
     stated = evidence_power(bins, narrow[0], trials, level, rng)
