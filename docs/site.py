@@ -61,6 +61,15 @@ class FencedExamples(griffe.Extension):
             mod.docstring.value = re.sub(r"(?ms)^>>> .*?(?=\n\n|\Z)", r"```pycon\n\g<0>\n```", mod.docstring.value)
 
 
+class QuickClasses(griffe.Extension):
+    """Our `dataclass` as that of the standard library, so that the reference has the arguments of classes."""
+
+    def on_alias_instance(self, *, alias: griffe.Alias, **_: Any) -> None:
+        """Name what is imported by where it comes from."""
+        if alias.target_path == "protocols.classes.frozen.dataclass":
+            alias.target_path = "dataclasses.dataclass"
+
+
 def typeset(latex: str, display: str = "inline") -> str:
     """Return a formula as MathML, which browsers draw and screen readers read without a script or a font of ours."""
     formula = latex2mathml.converter.convert(latex, display=display)

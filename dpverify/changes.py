@@ -17,10 +17,10 @@ full change, by joint convexity; and a bit whose probability lies between 1/2 an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Change", "Full", "FullOfPoints", "L2Ball", "L2Bounded", "Sparse"]

@@ -21,7 +21,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -37,6 +37,7 @@ from dpverify.planning.plan import METHODS, PlanRow, plan
 from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.classifier import HighestDensityClassifier
 from protocols.lsq import FourierPairs, GaussianFeatures, LSQFamily
 from protocols.validation import check_integer

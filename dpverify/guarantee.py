@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 from fractions import Fraction
@@ -13,6 +12,7 @@ from typing import Any, ClassVar, Protocol
 
 from dpverify.digits import rounded_down, rounded_up, typed, unrounded
 from dpverify.shown import Plain, plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, meant_number
 
 __all__ = [

@@ -11,13 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from protocols.classes.frozen import dataclass
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensity
 from protocols.lsq import LSQFeatures

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Self
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages, tagged
 from protocols.validation import check_generator, check_indices, check_integer
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_generator
 
 __all__ = ["UserMessages", "shuffle", "tagged"]

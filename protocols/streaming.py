@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq import LSQFeatures
 from protocols.validation import check_generator, check_groups, check_integer
 

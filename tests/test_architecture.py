@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-UNPAIRED = {"__init__", "base", "exact_draws", "exact_sum", "shuffler", "streaming", "validation"}
+UNPAIRED = {"__init__", "base", "exact_draws", "exact_sum", "frozen", "shuffler", "streaming", "validation"}
 """No protocol of their own: what several share, and the reference without any privacy."""
 
 LAYERS = (
@@ -48,7 +49,7 @@ LAYERS = (
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""
-GENERAL = frozenset({"protocols.validation"})
+GENERAL = frozenset({"protocols.classes.frozen", "protocols.validation"})
 """What everything may import although it stands among the protocols."""
 
 
@@ -166,6 +167,15 @@ def test_every_module_has_its_test_under_the_same_stem() -> None:
         if not (folder / f"test_{path.name}").is_file():
             without.add(path.relative_to(ROOT).as_posix())
     assert sorted(without) == []
+
+
+def test_classes_are_quick_to_import() -> None:
+    slow = [
+        module
+        for module, path in ALL_MODULES.items()
+        if re.search(r"^from dataclasses import .*\bdataclass\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    assert not slow, f"write `from protocols.classes.frozen import dataclass` in {slow}: it is the same, and quicker"
 
 
 FOLDERS = sorted({path.parent for path in ALL_MODULES.values()})

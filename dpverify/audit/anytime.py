@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -27,6 +27,7 @@ from dpverify.statistics.conformance import choose_bins
 from dpverify.statistics.family import AuditResult, decide
 from dpverify.statistics.outputs.events import likelihood_ratio_events
 from dpverify.statistics.power import faulty_event
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["AnytimeReport", "audit_anytime"]

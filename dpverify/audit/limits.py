@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dpverify.audit.running.calls import COMPARED
 from dpverify.audit.subject import Subject
 from dpverify.shown import Plain
 from dpverify.statistics.family import AuditResult
+from protocols.classes.frozen import dataclass
 
 __all__ = ["ELSEWHERE", "Limits", "Look", "scope"]
 

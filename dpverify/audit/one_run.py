@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -33,6 +32,7 @@ from dpverify.statistics.bounds.one_run_curve import one_run_curve_p_value, one_
 from dpverify.statistics.family import AuditResult, Verdict, decide
 from dpverify.statistics.one_run_claim import OneRunClaim, right_by_response
 from dpverify.statistics.outputs.events import likelihood_ratio_score
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["OneRunReport", "audit_one_run", "local_canaries"]

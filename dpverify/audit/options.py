@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.runner import Execution, Progress, Trials, rounds
 from dpverify.audit.running.target import Target
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["SMALLEST_LEVEL", "AuditKeywords", "AuditOptions", "batched"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from dpverify.audit.limits import Limits
@@ -12,6 +12,7 @@ from dpverify.guarantee import Budget
 from dpverify.shown import Drawn
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, Verdict, overall
+from protocols.classes.frozen import dataclass
 
 __all__ = ["AuditReport", "in_words", "stated"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.target import Target
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Dataset", "Messages", "Neighbours", "Subject", "distinct", "narrowed"]
 

@@ -10,7 +10,7 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from enum import StrEnum
 from fractions import Fraction
 
@@ -18,6 +18,7 @@ from flint import arb, arb_poly, ctx
 
 from dpverify.certificates.balls import as_ball, as_rational, check_number
 from dpverify.guarantee import CapacityError, Number
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, read_range
 
 __all__ = [

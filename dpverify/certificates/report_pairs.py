@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from flint import arb
 
 from dpverify.certificates.balls import as_ball
 from dpverify.certificates.pairs import Direction, Pair, RandomizedResponsePair
 from dpverify.guarantee import Number
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LaplaceReportPair", "LevelsPair", "ReportedBitPair", "SteppedLaplacePair"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import copy
 import math
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -34,6 +33,7 @@ from dpverify.guarantee import (
 from dpverify.papers.entries import stated
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve, WorstCurve
 from dpverify.rounding import sum_above
+from protocols.classes.frozen import dataclass
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, overload
+
+from protocols.classes.frozen import dataclass
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

@@ -5,10 +5,11 @@
 import inspect
 import json
 from collections.abc import Callable, Container
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FORMATS", "Format", "choose", "offer_formats", "wanted"]
 

@@ -21,7 +21,6 @@ read is compared with what would be written: there is one encoding only, and no 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from dpverify.collection.client import head, largest, read_manifest
 from dpverify.collection.uploads import from_bits, to_bits
 from dpverify.files import replaced
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["Batch", "BatchError", "Batches", "check_name", "instances", "message_fields", "message_rows", "per_user"]

@@ -10,7 +10,7 @@ import functools
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -29,6 +29,7 @@ from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["Design", "DesignedQuery", "Limit", "MetLimit", "design"]

@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
@@ -34,6 +33,7 @@ from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Number, Thr
 from dpverify.planning.account import account
 from dpverify.planning.schedules.day import Day
 from dpverify.planning.schedules.schedule import Schedule
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_file, check_integer, check_real
 
 __all__ = ["FORMAT", "SHARE", "VERSION", "Manifest", "asked_in", "manifest", "protocol_in", "recomputed"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from dpverify.planning.schedules.day import Day
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.classes.frozen import dataclass
 from protocols.sums.base import SumProtocol
 from protocols.sums.split_and_mix import SplitAndMix
 from protocols.sums.unary import PoissonSum

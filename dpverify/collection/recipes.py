@@ -9,7 +9,7 @@ docs/collection.md lists their steps.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -28,6 +28,7 @@ from protocols.bitsum import (
     ThreeNB,
 )
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.classes.frozen import dataclass
 from protocols.histogram import BucketSums, Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.response import Rappor

@@ -13,7 +13,6 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -34,6 +33,7 @@ from dpverify.files import write_text
 from dpverify.guarantee import CapacityError, ThreatModel
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.histogram import BucketSums
 from protocols.sums import SumProtocol
 from protocols.sums.vectors import UnaryVectorSum

@@ -9,13 +9,13 @@ proved `charge` s, such that `(1 - s) r_k <= q_k` for every k: the true law is a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from flint import arb, ctx, fmpq
 
 from dpverify.guarantee import CapacityError
+from protocols.classes.frozen import dataclass
 
 __all__ = ["BITS", "MOST", "Table", "coin", "negative_binomial", "others", "poisson", "probabilities", "uniform_charge"]
 

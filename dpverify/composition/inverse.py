@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 from dpverify.composition.theorems import THEOREMS, CompositionTheorem, check_slack, compose, named
@@ -18,6 +17,7 @@ from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError, Number
 from dpverify.privacy_loss.losses import two_valued
 from dpverify.search import largest_float
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["PerInstanceBudget", "per_instance_budget"]

@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +21,7 @@ import flint
 from dpverify.formulas import composition as closed_forms
 from dpverify.formulas.contexts import arb_context, upper_float
 from dpverify.privacy_loss.losses import two_valued
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["THEOREMS", "CompositionTheorem", "Rule", "check_slack", "compose", "named"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -17,6 +17,7 @@ from dpverify.planning.sums.fronts import SumFront
 from dpverify.planning.sums.vectors import VectorFront
 from dpverify.planning.sweeps.comparison import Comparison
 from dpverify.shown import Drawn, Plain, named
+from protocols.classes.frozen import dataclass
 
 if TYPE_CHECKING:
     import pandas

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -37,6 +37,7 @@ from dpverify.planning.sums.fronts import SumFront
 from dpverify.planning.sums.vectors import VectorFront
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.statistics.family import Verdict
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["Progress", "applying", "checked_audit", "full_report"]

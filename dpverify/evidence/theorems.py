@@ -7,7 +7,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from typing import ClassVar
 
 from dpverify.papers.entries import every
@@ -15,6 +14,7 @@ from dpverify.papers.figures import Figure, recorded
 from dpverify.papers.statements import number_elsewhere
 from dpverify.papers.theorem import Evidence, Theorem
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Checked", "check", "find", "rerun", "theorems"]
 

@@ -9,7 +9,8 @@ kept apart, as `Hypothesis` data, so that a formula can be studied outside them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FormulaRangeError", "Hypothesis"]
 

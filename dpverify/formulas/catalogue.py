@@ -7,7 +7,6 @@ import inspect
 import pkgutil
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import dpverify.formulas as package
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.contexts import Context, SympyContext, UndecidedComparisonError, is_symbolic
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Formula", "find_formulas", "formulas"]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 from dpverify.digits import rounded, rounded_down, rounded_up
 from dpverify.formulas.catalogue import Formula
 from dpverify.formulas.contexts import UndecidedComparisonError, arb_context
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["MOST_DIGITS", "Enclosed", "bounds", "enclosed", "value"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
@@ -11,6 +10,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["Cells", "ContinuousLaw", "Gaussian", "Laplace"]

@@ -7,7 +7,7 @@ is, and nothing has to be convolved I times.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -18,6 +18,7 @@ from dpverify.laws.noise import binomial
 from dpverify.laws.window import IntegerLaw
 from dpverify.rounding import UNIT
 from dpverify.search import least_integer
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["TAIL", "MessagesLaw", "Part", "counted_bits"]

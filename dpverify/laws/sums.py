@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Mixture", "numbers_of_ones", "summed"]
 

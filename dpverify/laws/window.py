@@ -10,7 +10,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from flint import arb
@@ -20,6 +19,7 @@ from dpverify.formulas.contexts import upper_float
 from dpverify.guarantee import CapacityError
 from dpverify.rounding import UNIT
 from dpverify.search import galloped, largest_integer, least_integer
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = [

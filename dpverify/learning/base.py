@@ -6,7 +6,6 @@ import math
 import warnings
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -24,6 +23,7 @@ from dpverify.learning.planner import BITSUMS, Planner
 from dpverify.learning.scale import PublicScale, default_bandwidth
 from dpverify.planning.kernels.rungs import kernels
 from protocols.bitsum import BitsumProtocol, ExactSum
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import check_choice, check_groups, check_integer
 

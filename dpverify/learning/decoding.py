@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.evaluate import Progress
 from dpverify.learning.files.data import DataFile
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.decoding import Score, Word, decode_classes
 
 __all__ = ["Decoded", "decode"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from operator import attrgetter
 from typing import Any, ClassVar
 
@@ -17,6 +17,7 @@ from dpverify.learning.joint.discriminant import PrivateDiscriminant
 from dpverify.learning.labels import LABELS_TAKEN
 from dpverify.shown import Drawn
 from dpverify.statistics.bounds.intervals import clopper_pearson
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["Learned", "LearnedJointly", "Progress", "learn", "right_among"]

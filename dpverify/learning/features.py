@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
 from dpverify.planning.kernels.rungs import features_of, has_bandwidth, kernels
+from protocols.classes.frozen import dataclass
 from protocols.classifier import public_generator
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real

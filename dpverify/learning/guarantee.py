@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from dpverify.claims.classifier import Change, classifier_guarantee
 from dpverify.digits import rounded_up
 from dpverify.guarantee import Adjacency, Budget, Guarantee, Side, ThreatModel
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LearnedGuarantee", "PrivacyWarning", "guarantee_of", "promised_by"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from dpverify.claims.registry import Group, registered
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["BITSUMS", "Planner"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import check_length
 from protocols.validation import check_choice, check_real, check_vectors
 

@@ -7,8 +7,9 @@ statement that no computation can bear on says why.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from protocols.classes.frozen import dataclass
 
 if TYPE_CHECKING:
     from dpverify.papers.theorem import Theorem

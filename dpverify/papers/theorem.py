@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import partial
 from typing import Any, ClassVar
@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from dpverify.formulas import Hypothesis
 from dpverify.papers.figures import filled, recorded
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "READING",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
@@ -26,6 +26,7 @@ from dpverify.privacy_loss.shuffling.noisy_reports import noisy_reports
 from dpverify.rounding import UNIT
 from dpverify.search import bisected
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer, check_probability, check_real
 
 __all__ = ["RANDOMIZERS", "Amplified", "amplify", "largest_epsilon0"]

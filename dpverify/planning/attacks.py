@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,6 +13,7 @@ from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.planning.kernels.density import DensityRow
 from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.lsq import LinearMap
 
 __all__ = ["CAP_SHARE", "Attack", "attack", "density_attack"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -15,6 +14,7 @@ from dpverify.guarantee import Budget, BudgetLike, CapacityError, InfeasibleBudg
 from dpverify.planning.account import account
 from dpverify.planning.plan import EXACT, plan
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer
 
 __all__ = ["BudgetSplit", "Share", "split_budget"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -16,6 +15,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import BITSUMS, Comparison, plan_bitsums
 from dpverify.planning.sweeps.setting import FailedPlan, Tried
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
 from protocols.validation import budget_by_name, check_integer
 

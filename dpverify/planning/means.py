@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from dpverify.claims.local.baselines import CentralLaplaceMeanClaims
@@ -18,6 +18,7 @@ from dpverify.planning.plan import plan
 from dpverify.planning.sums.integers import plan_sums
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.local.baselines import CentralLaplaceMean
 from protocols.local.laplace import DiscreteLaplaceMean, LaplaceMean
 from protocols.local.means import LocalMean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from dpverify.changes import Change, Full, L2Bounded
@@ -35,6 +35,7 @@ from dpverify.planning.answers import (
 from dpverify.planning.proved import Search, TargetEpsilon
 from dpverify.shown import Drawn
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["EXACT", "METHODS", "PlanRow", "plan"]

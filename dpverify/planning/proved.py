@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dpverify.changes import Change, Full
@@ -17,6 +17,7 @@ from dpverify.privacy_loss.joint.joint_change import JointChange
 from dpverify.privacy_loss.joint.joint_loss import largest_loss_within
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Search", "TargetEpsilon"]
 

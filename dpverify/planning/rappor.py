@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -23,6 +22,7 @@ from dpverify.formulas.contexts import FLOATS, nudged
 from dpverify.formulas.protocols import rappor as formulas
 from dpverify.guarantee import Interval, Number, ThreatModel, exact_number
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.rappor.response import PermanentResponse, Rappor
 from protocols.validation import check_integer
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
@@ -15,6 +15,7 @@ from dpverify.guarantee import Guarantee, Interval, Number, PrivacyCurve, Threat
 from dpverify.planning.answers import honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import BetweenCurves
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -15,6 +14,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from dpverify.guarantee import Interval
 from dpverify.report.plots import STYLES, axes_for, figure_of
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Series", "bars", "bars_on", "chart", "finished", "side_by_side"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from matplotlib.figure import Figure
 
 from dpverify import files
 from dpverify.guarantee import Budget, Interval
+from protocols.classes.frozen import dataclass
 
 if TYPE_CHECKING:
     from dpverify.demo import DemoResult, DemoRow

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Embeddings", "Words", "bundled", "read", "read_words"]
 

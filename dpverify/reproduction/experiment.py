@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 import dpverify.reproduction as package
 from dpverify.reproduction.embeddings import Embeddings
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Experiment", "Finding", "Panel", "Reproduction", "Setting", "experiments", "find_experiments"]
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from dpverify.serve.pieces import NEXT, SOON, Piece, first_pieces
 from dpverify.serve.state import CONTROLS, BadState, State
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Move", "ahead", "opening"]
 

@@ -10,12 +10,13 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from multiprocessing import connection
 from typing import Any, TypeVar
 
 from dpverify.audit.running.process import withdraw
 from dpverify.serve.work import Refusal
+from protocols.classes.frozen import dataclass
 
 __all__ = ["SECONDS", "Desk", "Rank", "workers"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
@@ -16,6 +16,7 @@ from dpverify.serve import work
 from dpverify.serve.desk import Desk
 from dpverify.serve.state import CONTROLS, State
 from dpverify.serve.work import Question, Refusal, Way
+from protocols.classes.frozen import dataclass
 
 __all__ = ["AT_ONCE", "COARSE", "FINE", "HONEST", "NEXT", "SOON", "Piece", "first_pieces", "pieces", "streamed"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 from dpverify.planning.sweeps.comparison import BITSUMS
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice
 
 __all__ = ["CONTROLS", "BadState", "Control", "State", "controls"]

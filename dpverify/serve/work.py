@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 from dpverify.digits import rounded_up
@@ -17,6 +17,7 @@ from dpverify.planning.sweeps.setting import FailedPlan, Setting
 from dpverify.report.risks import meaning_rows
 from dpverify.serve.state import State
 from dpverify.shown import plain
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "DELTAS",

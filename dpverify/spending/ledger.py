@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
@@ -25,6 +24,7 @@ from dpverify.search import largest_integer
 from dpverify.shown import Drawn
 from dpverify.spending import lines
 from dpverify.spending.lines import DamagedFileError, Lines
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["BudgetExceededError", "PrivacyLedger", "Spent"]

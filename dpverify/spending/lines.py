@@ -14,9 +14,10 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from protocols.classes.frozen import dataclass
 
 try:
     import fcntl

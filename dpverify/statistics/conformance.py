@@ -5,8 +5,6 @@ Its level is exact, not asymptotic. No Kolmogorov-Smirnov test: its level is wro
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +13,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.structure import ENOUGH
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_generator, check_integer
 
 __all__ = ["Bins", "choose_bins", "g_statistic", "g_test", "with_unlisted"]

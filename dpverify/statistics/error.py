@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.statistics.family import AuditResult
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_generator, check_integer, check_real
 
 __all__ = ["ErrorBands", "ErrorClaim", "ErrorNull"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["AuditResult", "Verdict", "decide", "holm", "overall"]

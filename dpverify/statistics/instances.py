@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -20,6 +19,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.order.structure import StructureCheck
 from dpverify.statistics.outputs.events import likelihood_ratio_score
 from dpverify.statistics.outputs.products import index_sets, products_of
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Sides", "SummedLoss", "SummedValues"]
 

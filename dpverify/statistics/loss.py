@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +12,7 @@ from dpverify.laws.tally import Tally
 from dpverify.statistics.bounds.intervals import clopper_pearson
 from dpverify.statistics.conformance import Bins, choose_bins
 from dpverify.statistics.outputs.events import likelihood_ratio_score
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["LossLaw"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.randomized_response import RandomizedResponse
 from protocols.bitsum.three_nb import negative_binomial
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages
 from protocols.validation import check_present
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages
 
 __all__ = ["ExactSum"]

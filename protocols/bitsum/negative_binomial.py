@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import ClassVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
 from protocols.bitsum.three_nb import negative_binomial, negative_binomial_pieces
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages
 
 __all__ = ["Estimate", "NegativeBinomial", "SingleNoise"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.bitsum.negative_binomial import SingleNoise
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Poisson"]
 

@@ -5,7 +5,7 @@ Its noise is divisible, a difference of two negative binomials, and their shape 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages
 
 __all__ = ["Pure"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from protocols.bitsum.base import BitsumProtocol, messages_by_symbol
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages
 
 __all__ = ["ThreeNB", "negative_binomial", "negative_binomial_pieces"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from protocols.classes.frozen import dataclass
 from protocols.local.means import check_values
 from protocols.validation import check_generator, check_integer, check_ranges
 

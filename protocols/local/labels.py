@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy, bernoulli_exp, system_entropy
 from protocols.validation import check_generator, check_indices, check_integer, check_ranges
 

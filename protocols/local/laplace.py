@@ -8,13 +8,14 @@ discrete noise: `DiscreteLaplaceMean`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy, bernoulli, discrete_laplace, system_entropy
 from protocols.local.means import BoundedMean
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy, bernoulli, bernoulli_logistic, system_entropy
 from protocols.local.means import BoundedMean, check_values
 

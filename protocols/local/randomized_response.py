@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.means import LocalMean, check_values

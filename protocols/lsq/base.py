@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer, check_ranges, check_real, check_vectors
 
 __all__ = ["LENGTHS", "TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_features", "check_length"]

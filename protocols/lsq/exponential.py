@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LENGTHS, TOLERANCE, LSQFeatures, check_ball
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
 from protocols.validation import check_generator, check_integer

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.validation import check_generator, check_integer
 

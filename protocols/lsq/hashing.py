@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LSQFamily, LSQFeatures
 from protocols.validation import check_flag, check_integer
 

@@ -17,12 +17,12 @@ unless they are rescaled, with `unit=True`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_generator, check_integer, check_vectors
 
 __all__ = ["FastProjection", "hadamard_transform", "padded_length", "walsh_sums"]

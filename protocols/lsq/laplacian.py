@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LSQFeatures
 from protocols.lsq.hashing import CellHash, HashedPartition, OneHotFeatures
 from protocols.validation import check_generator, check_integer

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.base import LSQFamily, LSQFeatures, check_features
 from protocols.lsq.johnson_lindenstrauss import hadamard_transform, padded_length
 from protocols.validation import check_choice, check_generator

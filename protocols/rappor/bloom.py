@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_ranges
 
 __all__ = ["BloomFilter", "canonical", "check_texts"]

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.rappor.bloom import check_texts
 from protocols.rappor.response import Rappor
 from protocols.validation import check_generator, check_indices, check_integer, check_real

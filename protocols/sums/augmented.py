@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
 from protocols.bitsum.three_nb import negative_binomial
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol

@@ -6,7 +6,7 @@ For bits that is what ghazi2020 does, with negative binomial noise.
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 from typing import ClassVar
 
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
 from protocols.bitsum.three_nb import negative_binomial, negative_binomial_pieces
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy
 from protocols.shuffler import UserMessages
 from protocols.sums.base import SumProtocol

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import ClassVar, NamedTuple, Self
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from protocols import exact_draws
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
+from protocols.classes.frozen import dataclass
 from protocols.exact_draws import Entropy, system_entropy
 from protocols.lsq.linear import LinearMap
 from protocols.shuffler import UserMessages, shuffle

@@ -10,12 +10,13 @@ the few that are large.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.user_level.representations import Representation, Table
 from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
 from protocols.validation import check_generator, check_integer, check_ranges

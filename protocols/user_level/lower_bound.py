@@ -8,10 +8,10 @@ users; where the number of users is public, as here, it is run on n fixed users.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from protocols.classes.frozen import dataclass
 from protocols.user_level.representations import Representation, Table
 from protocols.validation import check_bits, check_generator, check_integer
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import functools
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_generator, check_integer
 
 __all__ = ["DecisionLists", "FiniteClass", "HashedPoints", "OfBits", "Repeated", "Representation", "Thresholds"]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.user_level.representations import OfBits, Table
 from protocols.user_level.statistical_queries import Ask, QueryAlgorithm
 from protocols.validation import check_integer, check_real

@@ -7,11 +7,11 @@ correlated sampling. With clocks for a sampler that is one line: the least `shar
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Representation, Table
 from protocols.validation import check_bits, check_indices, check_integer, check_real

@@ -16,11 +16,11 @@ import functools
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.user_level.representations import DecisionLists, Representation, Table, Thresholds
 from protocols.user_level.stable_learner import PublicLearner, StableLearner, check_examples
 from protocols.validation import check_generator, check_integer, check_real

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from dpverify.statistics.bounds.tradeoff_band import TradeoffBand, counted_above
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.chosen import ChosenEvents, resolves
 from dpverify.statistics.outputs.learned import NamedScore
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Examination", "Examined"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -15,6 +14,7 @@ from dpverify.audit.options import AuditOptions
 from dpverify.audit.running.runner import asked
 from dpverify.audit.running.target import Target
 from dpverify.statistics.family import AuditResult
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LEVEL_SHARE", "Inspected"]
 

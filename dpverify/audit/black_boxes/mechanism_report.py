@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import ClassVar
 
 from dpverify.audit.inside.findings import Finding
 from dpverify.audit.outcome import AuditReport
 from dpverify.digits import rounded_down, rounded_up
 from dpverify.statistics.family import Verdict
+from protocols.classes.frozen import dataclass
 
 __all__ = ["MechanismReport"]
 

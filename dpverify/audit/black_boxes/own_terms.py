@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -23,6 +23,7 @@ from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.bounds.renyi_claims import RenyiClaim
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.learned import NamedScore
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Claimed", "CurveExamination", "TwoCalls", "examinations", "points_of"]
 

@@ -6,11 +6,11 @@ import json
 import shlex
 import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from dpverify.audit.running.target import TargetError
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Program"]
 

@@ -8,7 +8,6 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from dpverify.guarantee import Budget
 from dpverify.shown import Plain
 from dpverify.statistics.bounds.claim_test import curve_p_value
 from dpverify.statistics.bounds.claims import CurveClaim
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Finding", "findings"]
 

@@ -13,12 +13,13 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import scipy
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FRESH", "GIVEN", "GLOBAL", "SYSTEM", "Draw", "Tape", "given", "patched", "place_of"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from dpverify.digits import rounded_down
 from dpverify.guarantee import Budget
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Pair", "Replay", "Shift", "shift_of"]
 

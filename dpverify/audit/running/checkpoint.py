@@ -6,7 +6,6 @@ import hashlib
 import json
 import zipfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.packed import Packed
 from dpverify.files import replaced
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Checkpoint", "CheckpointError"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
 from dpverify.statistics.instances import Sides
 from dpverify.statistics.outputs.events import EventCounts, likelihood_ratio_events
+from protocols.classes.frozen import dataclass
 
 __all__ = ["CountedDataset", "CountedOutputs", "CountedPair"]
 

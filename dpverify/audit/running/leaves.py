@@ -6,12 +6,13 @@ import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Raised", "held", "leaves_of", "leaves_together", "multiple"]
 

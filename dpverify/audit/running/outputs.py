@@ -13,7 +13,6 @@ import functools
 import hashlib
 import itertools
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.leaves import Raised, held, leaves_of, leaves_together, multiple
 from dpverify.audit.running.target import ALIKE, Runnable, Target, TargetError, target_of
+from protocols.classes.frozen import dataclass
 
 __all__ = ["COUNTED", "Raising", "RowTarget", "Samplers"]
 

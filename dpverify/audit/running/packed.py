@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Packed", "PackedOutputs"]
 

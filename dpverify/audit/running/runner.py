@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -21,6 +20,7 @@ from dpverify.audit.running.checkpoint import Checkpoint, Key
 from dpverify.audit.running.packed import Packed
 from dpverify.audit.running.process import Processes, ProcessFailure
 from dpverify.audit.running.target import Target, TargetError
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Execution", "Progress", "Trials", "asked", "block_generator", "rounds", "run"]

@@ -6,7 +6,6 @@ import copy
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from dpverify.audit.running.identity import code_identity, described
 from dpverify.audit.running.loading import load, parts_of
+from protocols.classes.frozen import dataclass
 
 __all__ = ["ALIKE", "ReadTarget", "Runnable", "Target", "TargetError", "happened", "target_of"]
 

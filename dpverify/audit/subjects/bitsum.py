@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from dpverify.audit.subject import Arrived, Dataset, Messages, Neighbours, Sent,
 from dpverify.claims.bitsum import claims_of
 from dpverify.laws.discrete import DiscreteLaw
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.shuffler import UserMessages, shuffle
 
 __all__ = ["Implementation", "bitsum_subject", "message_by_message"]

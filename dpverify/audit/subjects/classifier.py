@@ -10,7 +10,6 @@ import functools
 import itertools
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +23,7 @@ from dpverify.audit.subjects.kde import density_inputs, places_of
 from dpverify.audit.subjects.pipelines import one_chances, published_laws
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.sums import Mixture, numbers_of_ones, summed
+from protocols.classes.frozen import dataclass
 from protocols.classifier import HighestDensityClassifier
 from protocols.decoding import Score, top_words
 from protocols.kde import KernelDensityProtocol

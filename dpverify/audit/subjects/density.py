@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -24,6 +24,7 @@ from dpverify.laws.discrete import NoLawError
 from dpverify.statistics.error import ErrorBands, ErrorClaim, ErrorNull
 from dpverify.statistics.family import decide
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
 from protocols.validation import check_integer, check_vectors

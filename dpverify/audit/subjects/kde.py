@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpverify.audit.subjects.pipelines import one_chances, published_laws, with_
 from dpverify.claims.registry import claims_of
 from dpverify.laws.sums import Mixture, numbers_of_ones
 from dpverify.statistics.instances import SummedValues
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily
 from protocols.shuffler import shuffle

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.audit.subject import Dataset, Neighbours, Subject
 from dpverify.laws.discrete import DiscreteLaw
+from protocols.classes.frozen import dataclass
 from protocols.rappor.response import PermanentResponse, Rappor
 
 __all__ = ["alike_law", "count_law", "rappor_subject"]

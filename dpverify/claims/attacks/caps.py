@@ -23,7 +23,7 @@ does not depend on the inputs, and T = 1 - P(A). What is sent then has the law o
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.pure import Pure
 from protocols.bitsum.three_nb import ThreeNB
+from protocols.classes.frozen import dataclass
 from protocols.sums.vectors import ClientCaps, UnaryVectorSum
 from protocols.validation import check_integer, check_real
 

@@ -20,7 +20,6 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -56,6 +55,7 @@ from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.rounding import UNIT, summation_error
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial, SingleNoise
+from protocols.classes.frozen import dataclass
 
 __all__ = ["NegativeBinomialClaims", "SingleNoiseClaims", "least_poisson_mean"]
 

@@ -13,7 +13,6 @@ import functools
 import math
 from abc import abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar, TypeVar
 
 from dpverify.claims.base import MoreUsers
@@ -39,6 +38,7 @@ from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.papers.entries import stated
 from protocols.bitsum.base import BitsumProtocol
 from protocols.bitsum.three_nb import ThreeNB
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FLOOD_RATE", "ThreeNBClaims", "TwoCounts", "TwoCountsClaims", "flood_suffices"]
 

@@ -7,7 +7,6 @@ With moments that each family's twin states; docs/densities.md has the identity.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +17,7 @@ from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols import kde as formulas
 from dpverify.guarantee import Interval
 from dpverify.rounding import UNIT, summation_error
+from protocols.classes.frozen import dataclass
 from protocols.lsq import LSQFamily
 from protocols.validation import check_integer, check_real, check_vectors
 

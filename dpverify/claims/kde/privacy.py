@@ -13,7 +13,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from dpverify.changes import Change, Full, FullOfPoints, L2Ball, L2Bounded, Sparse
@@ -36,6 +36,7 @@ from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import choose_step, least_step
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
 from protocols.lsq import LSQFamily, LSQFeatures
 

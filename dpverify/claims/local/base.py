@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import numpy as np
@@ -18,6 +17,7 @@ from dpverify.laws.discrete import DiscreteLaw
 from dpverify.privacy_loss.composing.bounds import BestCurve, LargestLossCurve
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["LocalClaims", "ReportMatrix"]

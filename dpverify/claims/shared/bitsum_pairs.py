@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from dpverify.changes import Change, Full
@@ -15,6 +15,7 @@ from dpverify.privacy_loss.composing.family import Entry
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.search import smallest, smallest_at_level
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "DATA_INDEPENDENT",

@@ -8,7 +8,6 @@ many of either.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from flint import arb, ctx
 
@@ -21,6 +20,7 @@ from dpverify.privacy_loss.windows.step import choose_step
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.search import bisected, smallest
 from protocols.bitsum.negative_binomial import Estimate, NegativeBinomial
+from protocols.classes.frozen import dataclass
 from protocols.histogram import BucketSums
 from protocols.validation import check_integer, check_real
 

@@ -9,12 +9,12 @@ datasets and public randomness.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import Interval
 from dpverify.shown import Plain
 from protocols.bitsum import BitsumProtocol
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["Communication", "communication", "message_bits"]

@@ -11,7 +11,7 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, ComposedEpsilon, normal_deviation, out_of_reach
@@ -21,6 +21,7 @@ from dpverify.privacy_loss.floods.two_counts import EFFORT, negative_binomial_co
 from dpverify.privacy_loss.losses.pairs import MOST_COUNTS, discrete_laplace, three_nb
 from dpverify.search import bisected, galloped, smallest_at_level
 from protocols.bitsum.three_nb import ThreeNB
+from protocols.classes.frozen import dataclass
 
 __all__ = ["DEFAULT_MARGIN", "NEAR_LIMIT", "Search", "counts", "least_spreads", "near_limits", "noise_mean", "noise_p"]
 

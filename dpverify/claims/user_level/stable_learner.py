@@ -23,7 +23,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -31,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.user_level.correlated_sampling import disagreement
 from dpverify.guarantee import CapacityError
+from protocols.classes.frozen import dataclass
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner
 from protocols.validation import check_generator, check_integer, check_real
 

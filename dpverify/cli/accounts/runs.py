@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 from dpverify.guarantee import ThreatModel
+from protocols.classes.frozen import dataclass
 
 __all__ = ["AND", "TypedRun", "taken", "typed_runs"]
 

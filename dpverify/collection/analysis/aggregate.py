@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -29,6 +29,7 @@ from dpverify.guarantee import ThreatModel
 from dpverify.shown import Drawn, Plain
 from dpverify.spending.ledger import PrivacyLedger
 from protocols.bitsum.negative_binomial import Estimate as Reading
+from protocols.classes.frozen import dataclass
 from protocols.histogram import BucketSums
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.rappor.bloom import check_texts

@@ -11,7 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import scipy
@@ -23,6 +23,7 @@ from dpverify.laws.window import IntegerLaw, point_mass
 from dpverify.search import largest_integer
 from protocols.bitsum import LocalRandomizedResponse, Pure, RandomizedResponse, ThreeNB
 from protocols.bitsum.negative_binomial import Estimate, SingleNoise
+from protocols.classes.frozen import dataclass
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.sums import SplitAndMix, SumProtocol
 

@@ -10,7 +10,6 @@ import functools
 import json
 import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.collection.batches import Batch, Batches, instances, message_fields
 from dpverify.files import parsed
 from dpverify.optional import needing
+from protocols.classes.frozen import dataclass
 
 __all__ = ["IN_ONE", "Reader", "Sums"]
 

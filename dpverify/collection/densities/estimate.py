@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.densities.signs import SCALE, SECOND_MOMENT, Signs
 from protocols.bitsum.poisson import Poisson
 from protocols.bitsum.randomized_response import RandomizedResponse
+from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensity
 from protocols.validation import check_real
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.densities.signs import Signs
+from protocols.classes.frozen import dataclass
 
 __all__ = ["HeldPoints", "tossed"]
 

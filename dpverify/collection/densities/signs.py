@@ -9,7 +9,6 @@ docs/designs.md has the proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
@@ -17,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.guarantee import Number, exact_number
+from protocols.classes.frozen import dataclass
 from protocols.lsq import GaussianFeatures
 from protocols.lsq.gaussian import Cosines
 from protocols.validation import check_integer, check_vectors

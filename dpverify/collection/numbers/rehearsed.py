@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.client import Refused, stepped, weighted
 from dpverify.collection.tables import probabilities
+from protocols.classes.frozen import dataclass
 from protocols.sums.base import SumProtocol
 
 __all__ = ["HeldNumbers", "sent_messages", "sent_shares"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.collection.client import TURNED
 from dpverify.collection.rotations.turned import Turned
 from dpverify.collection.tables import probabilities
+from protocols.classes.frozen import dataclass
 
 __all__ = ["HeldVectors", "sent_counts"]
 

@@ -10,7 +10,7 @@ proofs.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, ClassVar
 
@@ -22,6 +22,7 @@ from dpverify.collection.client import TURNED
 from dpverify.guarantee import InfeasibleBudgetError
 from protocols.bitsum.negative_binomial import NegativeBinomial, SingleNoise
 from protocols.bitsum.poisson import Poisson
+from protocols.classes.frozen import dataclass
 from protocols.lsq.johnson_lindenstrauss import padded_length, walsh_sums
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer, check_vectors

@@ -10,13 +10,14 @@ added twice, is refused. Which of two results for a part is taken does not matte
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.learning.scale import PublicScale
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_groups
 
 __all__ = ["PartialSums", "is_empty", "pairs_of"]

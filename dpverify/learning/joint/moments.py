@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from protocols.classes.frozen import dataclass
 from protocols.lsq.linear import LinearMap
 
 __all__ = ["COUNT_WEIGHT", "SECOND_WEIGHT", "ClassMoments", "Moments"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from dpverify.learning.joint.sending import VectorCounts
 from dpverify.learning.planner import Planner
 from dpverify.planning.kernels.rungs import rmse_at_one_point
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
+from protocols.classes.frozen import dataclass
 
 __all__ = ["MeanDensity", "PointPlan", "better_points", "point_plan"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Budget
 from dpverify.learning.joint.moments import ClassMoments
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
+from protocols.classes.frozen import dataclass
 
 __all__ = ["JointPlan", "VectorCounts", "joint_plan"]
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, Decimal
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Floats", "Loss", "Sum", "short"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
 
@@ -14,6 +13,7 @@ from dpverify.planning.kernels.rungs import has_bandwidth
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.setting import Progress
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["DensityGrid", "NoDensity", "plan_densities"]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
@@ -23,6 +22,7 @@ from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.fronts import Fronted, Knee, knee, undominated
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.lsq import LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, Literal
 
@@ -10,6 +9,7 @@ from dpverify.planning.kernels.density import DensityRow
 from dpverify.planning.sweeps.fronts import Fronted
 from dpverify.planning.sweeps.least_plans import Least
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LeastDensities"]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import cache, partial
 from itertools import product
 
@@ -26,6 +25,7 @@ from dpverify.planning.sweeps.least_plans import Least
 from dpverify.planning.sweeps.setting import FailedPlan, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, ROUND_USERS, Steps
 from dpverify.search import smallest_at_level
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["error_for_margin", "least_density_epsilon", "least_density_users"]

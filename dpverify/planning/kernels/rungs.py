@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from dpverify.claims.lsq import LSQ_CLAIMS
 from dpverify.claims.lsq.base import LinearPairClaims, LSQClaims
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
+from protocols.classes.frozen import dataclass
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from dpverify.guarantee import Adjacency, Guarantee, Interval, Number, PrivacyCurve, enclosing_floats, exact_number
 from dpverify.privacy_loss.losses.tradeoff import EnclosedTradeOff, power_of_e
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 if TYPE_CHECKING:

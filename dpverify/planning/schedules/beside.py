@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dpverify.guarantee import Adjacency, Interval
@@ -12,6 +11,7 @@ from dpverify.planning.schedules.day import Day
 from dpverify.planning.steps.account import is_step
 from dpverify.planning.steps.step import Steps
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["Beside", "alone"]

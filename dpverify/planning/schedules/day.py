@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.planning.result import checked_honest
 from dpverify.planning.steps.events import is_event, steps_of_event
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["Day", "days_of"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar, Literal
 
 from dpverify.changes import Full
@@ -16,6 +16,7 @@ from dpverify.planning.result import AccountResult
 from dpverify.planning.schedules.schedule import Schedule
 from dpverify.planning.steps.account import is_step
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
+from protocols.classes.frozen import dataclass
 
 __all__ = ["ScheduleResult", "account_schedule", "after_days", "never_falling"]
 

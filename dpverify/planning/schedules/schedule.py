@@ -12,7 +12,6 @@ import math
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -41,6 +40,7 @@ from dpverify.privacy_loss.composing.together import Part, Together
 from dpverify.privacy_loss.datasets.covers import Entry, members
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["Day", "Schedule", "days_of"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
@@ -16,6 +16,7 @@ from dpverify.planning.steps.listed import BoundedRangeStep, OpaqueStep, Respons
 from dpverify.planning.steps.mixtures import MixtureStep
 from dpverify.planning.steps.renyi import RenyiKnown
 from dpverify.planning.steps.step import NoisyStep, Step, Steps
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
 __all__ = ["StepsResult", "account_steps", "is_step", "steps_of"]

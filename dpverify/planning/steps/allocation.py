@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dpverify.guarantee import Adjacency, Interval
 from dpverify.planning.steps.sampling import Sampling, check_loss
@@ -20,6 +20,7 @@ from dpverify.privacy_loss.sampling.replaced import normal_cells, replaced_above
 from dpverify.privacy_loss.sampling.triples import NoiseTriple
 from dpverify.rounding import UNIT
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_ranges
 
 __all__ = ["RandomAllocation"]

@@ -6,7 +6,7 @@ docs/sampling.md says why a record that adds as much as it may, up or down, is t
 from __future__ import annotations
 
 import dataclasses
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 
 from flint import arb
@@ -19,6 +19,7 @@ from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.pairs import ListedPair
 from dpverify.privacy_loss.sampling.triples import NoiseTriple
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice
 
 __all__ = ["DiscreteLaplaceStep", "IntegerNoise", "IntegerStep"]

@@ -7,7 +7,7 @@ dominates P1 against P0, for all real epsilon, dominates these mixtures (docs/sa
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from flint import arb
@@ -22,6 +22,7 @@ from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.pairs import LinePair, ListedPair
 from dpverify.rounding import UNIT
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_ranges
 
 __all__ = ["BoundedRangeStep", "OpaqueStep", "ResponseStep"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from dpverify.guarantee import Adjacency, Interval
 from dpverify.planning.steps.sampling import Sampling
@@ -14,6 +14,7 @@ from dpverify.privacy_loss.sampling.mixtures import MixedNoise
 from dpverify.privacy_loss.sampling.pairs import ListedPair
 from dpverify.privacy_loss.sampling.replaced import replaced_above
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_ranges, check_real
 
 __all__ = ["MixtureStep"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
 import numpy as np
@@ -20,6 +20,7 @@ from dpverify.privacy_loss.losses.profile_pair import pair_above
 from dpverify.privacy_loss.losses.renyi import RenyiCurve
 from dpverify.privacy_loss.sampling.pairs import ListedPair, SampledPair
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_ranges, check_real
 
 __all__ = ["ConcentratedStep", "RenyiKnown", "RenyiStep", "pair_of", "pooled"]

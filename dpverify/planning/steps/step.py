@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Any, Protocol, runtime_checkable
 
@@ -28,6 +28,7 @@ from dpverify.privacy_loss.sampling.pairs import LinePair, SampledPair
 from dpverify.privacy_loss.sampling.triples import NoiseTriple
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer
 
 __all__ = ["NoiseLaw", "NoisyStep", "Pass", "Step", "Steps"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
 from dpverify.planning.sums.integers import SumPlan, plan_sums
 from dpverify.planning.sweeps.fronts import WITHIN, Fronted
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.sums import PoissonSum
 from protocols.validation import budget_by_name, check_integer, check_real
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, ClassVar
 
 from dpverify.changes import Full
@@ -24,6 +24,7 @@ from dpverify.planning.plan import plan
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.search import smallest_at_level
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 from protocols.sums import AugmentedSum, NegativeBinomialSum, PoissonSum, SplitAndMix, SumProtocol
 from protocols.validation import budget_by_name, check_choice, check_flag, check_integer
 
@@ -396,5 +397,4 @@ _MAKERS: dict[str, _Maker] = {
     "nb-sum": _negative_binomial,
     "augmented-sum": _augmented,
 }
-_USUAL = tuple(_MAKERS)[:3]
-"""Those of which users draw the noise."""
+_USUAL = tuple(_MAKERS)[:3]  # those of which users draw the noise

@@ -24,7 +24,6 @@ abstract exceeds by little.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +38,7 @@ from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 from dpverify.search import bisected
 from dpverify.shown import Plain
 from protocols.bitsum import Poisson
+from protocols.classes.frozen import dataclass
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import check_integer
 

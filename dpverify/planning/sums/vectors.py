@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -29,6 +29,7 @@ from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.planning.sums.peers import VectorPeer, central_rmse, vector_peers
 from dpverify.shown import Drawn, Plain
 from protocols.bitsum import NegativeBinomial, Poisson
+from protocols.classes.frozen import dataclass
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.validation import budget_by_name, check_integer, check_real
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice, product
 from typing import Any, ClassVar, TypeVar
 
@@ -14,6 +14,7 @@ from dpverify.planning.answers import honest_users
 from dpverify.planning.plan import METHODS, PlanRow
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, Tried, sweep
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_integer
 
 __all__ = ["BITSUMS", "Comparison", "PlanGrid", "plan_bitsums", "plan_grid", "some"]

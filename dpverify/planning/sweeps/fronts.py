@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from operator import attrgetter
 from typing import Any, ClassVar, TypeVar
@@ -16,6 +16,7 @@ from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import some
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Setting, sweep
 from dpverify.shown import Drawn
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["MARGINS", "SHUFFLED", "Front", "Fronted", "Knee", "front", "knee", "undominated"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any, Generic, TypeVar
 
@@ -25,6 +25,7 @@ from dpverify.planning.sweeps.fronts import MARGINS, SHUFFLED
 from dpverify.planning.sweeps.least_plans import Least, LeastPlans
 from dpverify.planning.sweeps.setting import FailedPlan, Progress, Row, Setting, sweep
 from dpverify.planning.sweeps.steps import EPSILONS, USERS, Steps
+from protocols.classes.frozen import dataclass
 from protocols.validation import budget_by_name, check_choice, check_integer, check_real
 
 __all__ = ["Search", "least_epsilon", "least_messages", "least_users"]

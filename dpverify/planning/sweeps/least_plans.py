@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -10,6 +9,7 @@ from dpverify.changes import Change
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.setting import FailedPlan, Row, Tried
 from dpverify.shown import Drawn, Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Least", "LeastPlans"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 from dpverify.changes import Change
@@ -12,6 +11,7 @@ from dpverify.guarantee import BudgetLike, CapacityError, InfeasibleBudgetError,
 from dpverify.planning.answers import change_of
 from dpverify.planning.plan import EXACT, PlanRow, plan
 from dpverify.shown import Plain
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Asked", "FailedPlan", "Progress", "Row", "Setting", "Tried", "sweep"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Decimal
 
 from dpverify.search import largest_integer, smallest_at_level
+from protocols.classes.frozen import dataclass
 
 __all__ = ["EPSILONS", "ROUND_USERS", "USERS", "Steps"]
 

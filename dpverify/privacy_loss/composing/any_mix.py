@@ -40,7 +40,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -54,6 +53,7 @@ from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.privacy_loss.windows.saddle import LossMoments, TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import crossing
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["AnyMix"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import choose_step, least_step, rarest, step_for
 from dpverify.privacy_loss.windows.transform import Composition
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Choice", "Parts", "attained_delta", "attained_epsilon", "composed_mix", "estimated_epsilon"]
 

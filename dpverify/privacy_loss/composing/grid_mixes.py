@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -22,6 +22,7 @@ from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import MOST_LENGTH, choose_step, least_step, rarest
 from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeError
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["GridMixes", "Steps", "choose_steps", "few_blocks", "level_above"]
 

@@ -37,7 +37,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +47,7 @@ from dpverify.privacy_loss.windows.saddle import total_loss
 from dpverify.privacy_loss.windows.step import least_step, rarest
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, summation_error
 from dpverify.search import bisected
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Alternatives", "OrderedMixes", "on_lattice", "ordered_mixes"]
 

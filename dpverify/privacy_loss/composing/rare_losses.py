@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = [
     "Classes",

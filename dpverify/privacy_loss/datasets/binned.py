@@ -8,7 +8,7 @@ Reporting only the bin is post-processing, which bounds it from below.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["BinnedPairs"]
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Branch", "Covers", "Entry", "Made", "members", "tied"]
 

@@ -21,7 +21,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import NamedTuple
@@ -34,6 +33,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.privacy_loss.datasets.binned import BinnedPairs
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import bisected
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["ReportSums"]

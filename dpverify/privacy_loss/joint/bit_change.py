@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +24,7 @@ from dpverify.privacy_loss.losses.mixture import mixed_losses
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.rounding import UNIT, summation_error
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FullChange", "Move"]
 

@@ -23,7 +23,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -33,6 +32,7 @@ from dpverify.privacy_loss.joint.change_rates import ChangeGrid
 from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.rounding import UNIT, summation_error
 from dpverify.search import bisected
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LargestMove", "RestMoments"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from dpverify.guarantee import CapacityError
 from dpverify.laws import noise as laws
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = ["report_in_blanket", "report_in_view"]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.guarantee import Interval
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["PrivacyLossDistribution"]

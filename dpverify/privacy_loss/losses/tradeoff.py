@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["EnclosedTradeOff", "TradeOff", "power_of_e"]

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +25,7 @@ from dpverify.privacy_loss.sampling.line import NoiseLine
 from dpverify.privacy_loss.sampling.ratios import MOST, RatioGrid
 from dpverify.privacy_loss.sampling.several import attained_by_several
 from dpverify.rounding import UNIT, summation_error
+from protocols.classes.frozen import dataclass
 
 __all__ = ["allocated"]
 

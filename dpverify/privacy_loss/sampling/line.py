@@ -15,7 +15,7 @@ known to the last digits. docs/sampling.md has the proofs, and where every const
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["NoiseLine", "SampledGrids"]

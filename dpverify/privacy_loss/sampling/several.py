@@ -11,7 +11,6 @@ step with the probability q = k/t, independently, and tells all if k = t; a smal
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +19,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.ratios import RatioGrid
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["attained_by_several"]
 

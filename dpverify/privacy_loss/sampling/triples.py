@@ -9,7 +9,6 @@ is `(1-q) P0 + q P1` against `(1-q) P0 + q P2`; in a batch of fixed size its pla
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import Directions
 from dpverify.privacy_loss.sampling.pairs import ListedPair
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["NoiseTriple"]

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["Amplification", "Cover"]

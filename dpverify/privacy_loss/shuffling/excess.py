@@ -21,7 +21,6 @@ so that an excess of 1e-100 is as accurate as one of 0.1.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +28,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import CapacityError, Interval
 from dpverify.privacy_loss.shuffling.few_counts import Values, counted_excess
 from dpverify.rounding import SUBNORMAL, UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Variable", "expected_excess"]
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from dpverify.guarantee import Interval
 from dpverify.laws import noise as laws
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Values", "counted_excess"]
 

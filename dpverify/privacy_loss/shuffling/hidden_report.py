@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache, cached_property
 
 import numpy as np
@@ -34,6 +34,7 @@ from dpverify.privacy_loss.shuffling.excess import Variable, expected_excess
 from dpverify.privacy_loss.shuffling.gridded_excess import gridded_excess
 from dpverify.rounding import SUBNORMAL, UNIT
 from dpverify.search import bisected, crossing
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["HiddenReport"]

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from itertools import pairwise
 
@@ -36,6 +36,7 @@ from dpverify.privacy_loss.shuffling.excess import Variable
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from dpverify.privacy_loss.shuffling.mixed_excess import mixed_excess
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["LineNoise", "StripedReport", "striped_report"]
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.rounding import SUBNORMAL, UNIT
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Line", "LossAtoms", "Nodes", "log_moduli_of"]
 

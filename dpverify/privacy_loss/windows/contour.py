@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from dpverify.privacy_loss.windows.characteristic import Nodes
 from dpverify.rounding import UNIT, summation_error
 from dpverify.search import least_argument
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Contour", "Cost", "best_tilt", "epsilon_at", "log_delta_at"]
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +25,7 @@ from dpverify.privacy_loss.windows.saddle import rounded_tilt
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import SUBNORMAL, UNIT, summation_error
 from dpverify.search import crossing, crossing_height
+from protocols.classes.frozen import dataclass
 
 __all__ = ["ContourComposition", "MixesBound"]
 

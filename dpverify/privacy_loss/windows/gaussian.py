@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -17,6 +16,7 @@ from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss
 from dpverify.rounding import UNIT
 from dpverify.search import bisected, galloped
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["DiscreteNoiseCurve", "GaussianPrivacyLoss", "NormalNoiseCurve"]

@@ -6,7 +6,7 @@ import functools
 import math
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Flag, auto
 from functools import cached_property
 
@@ -20,6 +20,7 @@ from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.privacy_loss.windows.tilting import FactorTransforms
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["Bounds", "GridPrivacyLoss", "cell_count", "connect_the_dots", "dominating_grid"]

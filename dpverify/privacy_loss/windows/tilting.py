@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.privacy_loss.windows.saddle import LossMoments
 from dpverify.rounding import UNIT, fft_error, norm, summation_error
+from protocols.classes.frozen import dataclass
 
 __all__ = ["FactorTransform", "FactorTransforms"]
 

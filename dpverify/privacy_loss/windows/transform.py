@@ -15,7 +15,6 @@ import functools
 import math
 import operator
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +26,7 @@ from dpverify.privacy_loss.windows.lower_end import lower_bound, shifted_bound
 from dpverify.privacy_loss.windows.saddle import TotalLoss
 from dpverify.rounding import SUBNORMAL, UNIT, fft_error, norm
 from dpverify.search import bisected, crossing, galloped
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = ["Composition", "WindowTooLargeError"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from markupsafe import Markup
@@ -21,6 +20,7 @@ from dpverify.report.charts import Series, chart
 from dpverify.report.html.svg import Mark, svg
 from dpverify.report.plans.means import span_of
 from dpverify.report.plots import figure_of
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Plot", "beside_curves", "crowd_curves", "interval", "missing", "plots"]
 

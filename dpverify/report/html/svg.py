@@ -7,13 +7,13 @@ import json
 import re
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from dpverify.report.plots import STYLES
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Mark", "svg"]
 

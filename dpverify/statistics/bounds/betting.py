@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -19,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.events import Events
 from dpverify.statistics.power import faulty_event
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_probability, check_real
 
 __all__ = ["Bets", "anytime_privacy_test", "kelly_bets", "log_gains", "log_wealth"]

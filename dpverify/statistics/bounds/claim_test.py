@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -20,6 +19,7 @@ from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.outputs.events import EventCounts
 from dpverify.statistics.power import smallest_detectable_epsilon
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_probability, check_real
 
 __all__ = [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, Self
 
@@ -19,6 +18,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.rounding import UNIT
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_probability, check_real
 
 __all__ = [

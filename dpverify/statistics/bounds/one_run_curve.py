@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
@@ -21,6 +20,7 @@ from dpverify.rounding import UNIT
 from dpverify.search import bisected, least_integer
 from dpverify.statistics.bounds.claims import GaussianDP
 from dpverify.statistics.bounds.one_run import LARGEST_EPSILON, one_run_p_value
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["curve_guesses_needed", "one_run_curve_p_value", "one_run_mu"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -14,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.rounding import UNIT
 from dpverify.statistics.bounds.claims import LARGEST_EPSILON, LEAST_CHANCE, POINTS, CurveClaim, half_planes
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_real
 
 __all__ = ["ConcentratedDP", "RenyiClaim", "RenyiDP"]

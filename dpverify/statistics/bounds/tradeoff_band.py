@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve
 from dpverify.statistics.outputs.learned import NamedScore
+from protocols.classes.frozen import dataclass
 
 __all__ = ["TradeoffBand", "counted_above", "scanned_scores", "tradeoff_thresholds"]
 

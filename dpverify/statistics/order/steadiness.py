@@ -10,13 +10,13 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
 
 from dpverify.statistics.order.structure import Least, StructureCheck, grid_exponents
+from protocols.classes.frozen import dataclass
 
 __all__ = ["smallest_unsteadiness", "steady_runs"]
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from dpverify.statistics.order.structure import Least, StructureCheck
 from dpverify.statistics.outputs.aspects import Aspect
 from dpverify.statistics.outputs.learned import table_score
+from protocols.classes.frozen import dataclass
 
 __all__ = ["smallest_pattern", "successive_runs"]
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.statistics.order.structure import grid_exponents
 from dpverify.statistics.outputs.products import MULTIPLIED, telling_parities
+from protocols.classes.frozen import dataclass
 
 __all__ = ["Aspect", "coded_aspects", "codes_of", "features", "lowest_bits", "numeric_aspects", "parts_of_noise"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.statistics.outputs.events import Events, Score
 from dpverify.statistics.outputs.learned import NamedScore
+from protocols.classes.frozen import dataclass
 
 __all__ = ["ChosenEvents", "choose_events", "resolves"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.optional import needing
 from dpverify.statistics.outputs.trees import SmallTrees
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer, check_real
 
 __all__ = [

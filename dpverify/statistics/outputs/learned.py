@@ -6,7 +6,6 @@ None is trusted: a score only proposes events, which are then chosen on other ou
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 from dpverify.statistics.outputs.aspects import Aspect, coded_aspects, codes_of, features, lowest_bits, numeric_aspects
 from dpverify.statistics.outputs.events import Score, classifier_score, histogram_score
 from dpverify.statistics.outputs.trees import SmallTrees
+from protocols.classes.frozen import dataclass
 
 __all__ = ["NamedScore", "learned_scores", "table_score"]
 

@@ -15,11 +15,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+
+from protocols.classes.frozen import dataclass
 
 __all__ = ["PooledSets", "drawn_by_coins", "fewest_hits", "least_probability", "pooled_sets", "spared"]
 
