@@ -15,7 +15,7 @@ from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, Inv
 from fractions import Fraction
 from functools import reduce
 from itertools import accumulate, chain, count, islice, pairwise, product, repeat, zip_longest
-from math import isqrt, lcm
+from math import comb, isqrt, lcm
 from operator import add, mul, sub
 
 FORMAT, MOST_EACH, ROWS, COLUMNS = "dpverify certificate 2", 256, 128, 48
@@ -37,7 +37,7 @@ class Checker:
     def __init__(self, bits, grid, tail, window):
         self.bits, self.grid, self.tail, self.window, self.left = bits, grid, tail, window, MOST_WORK
         self.one, self.top, self.bottom = 1 << bits, (1 << grid) + 1, 1 << grid  # b = top / bottom
-        self.powers = [self.one], [self.one]
+        self.powers, self.apart = ([self.one], [self.one]), 0
 
     def work(self, steps):
         self.left -= steps * (self.bits + 160) // 256
@@ -82,9 +82,8 @@ class Checker:
 
     def heights(self, measure):
         """Return upper bounds on a measure's G at its nodes, the last one first."""
-        _, masses, total = measure
+        heights, weighted, (_, masses, total) = [], 0, measure  # m_inf + all m_j above node k; the sum of m_j b^(k - j)
         self.work(3 * len(masses))
-        heights, weighted = [], 0  # m_inf + the masses m_j above node k, and the sum of m_j b^(k - j)
         for mass in reversed(masses):
             heights.append(total - weighted)
             total, weighted = total + mass, (weighted + mass) * self.bottom // self.top
@@ -124,14 +123,13 @@ class Checker:
         """Return a measure that dominates two together, inside the window, by rules 3 and 4."""
         (first, ours, lost), (second, theirs, gone) = one, other
         masses, first = self.multiplied(ours, theirs), first + second
-        low = max(self.window[0], first)
-        below, above = low - first, max(self.window[1] + 1 - first, 0)
+        below, above = max(self.window[0] - first, 0), max(self.window[1] + 1 - first, 0)
         infinite = lost * (sum(theirs) + gone) + gone * sum(ours) + sum(masses[above:])
         kept = masses[below:above] or [0]
         kept[0] += sum(masses[: min(below, above)])
         if infinite >= self.one**2 or sum(kept) > 2 * self.one**2:
             raise Refused("All is lost: the window, or the numbers, are too small for so many instances.")
-        return min(low, self.window[1]), [over(mass, self.one) for mass in kept], over(infinite, self.one)
+        return min(first + below, self.window[1]), [over(mass, self.one) for mass in kept], over(infinite, self.one)
 
     def power(self, known, times):
         """Return a measure that dominates so many together, from those that are known by how many, and so is then."""
@@ -156,25 +154,29 @@ class Checker:
         return reduce(self.product, (self.power(powers, number) for powers, number in parts if number))
 
     def delta(self, measure, epsilon):
-        """Return an upper bound on a measure's G(e^epsilon), over 2^bits."""
-        (first, masses, infinite), (factor, _) = measure, self.exponential(epsilon)
-        kept = (m * max(0, self.one - (factor * self.node(-k) >> self.bits)) for k, m in enumerate(masses, first))
-        return infinite + over(sum(kept), self.one)
+        """Return an upper bound on a measure's G(e^epsilon), and on what views that are apart from it cost: rule 9."""
+        (first, masses, infinite), (least, most) = measure, self.exponential(epsilon)
+        kept = (m * max(0, self.one - (least * self.node(-k) >> self.bits)) for k, m in enumerate(masses, first))
+        return infinite + over(sum(kept) + self.apart * (self.one + most), self.one)
+
+    def distance(self, honest, shares, modulus, **_):
+        """Return an upper bound on how far shuffled shares are from what their sum tells, over 2^bits: rule 9."""
+        k, unit, choices = shares - 2, self.one**2 * modulus, (honest * (honest - 1)) ** (shares - 2) or 1
+        square = over(unit * honest**2, comb(shares * honest, shares)) + over(unit * (10 * modulus + 3 * 2**k), choices)
+        return over(isqrt(square) + 1, 2) if 2 * (honest - 2) ** k >= 5 * 4**k * modulus else self.one
 
     def exponential(self, x):
         """Return a lower and an upper bound on e^x, over 2^bits, for a fraction x from 0 to 1000."""
         self.work(20_000)
         term, total, i = 1 << self.bits + 2000, 0, 0
         while term or i < 2 * x:
-            total, i = total + term, i + 1
-            term = term * x.numerator // (x.denominator * i)
+            total, i, term = total + term, i + 1, term * x.numerator // (x.denominator * (i + 1))
         return total >> 2000, (total >> 2000) + 2  # all that was rounded, and what is left, is below 2^2000
 
     def law(self, left, right, limit=0):
         """Return lower bounds on a law, by ratios of (least, most, denominator), and how many are left of its start."""
         start = total = 1 << self.bits + 64
-        sides = [], []
-        for side, ratios in zip(sides, (left, right), strict=True):
+        for side, ratios in zip(sides := ([], []), (left, right), strict=True):
             up = down = start
             for least, most, denominator in ratios:
                 self.work(4 + denominator.bit_length() // 128 if len(side) < MOST_VALUES else MOST_WORK)
@@ -196,27 +198,25 @@ class Checker:
         return law, start - before
 
     def gaussian_ratios(self, sigma):
-        """Yield f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
+        """Return the f(y + 1) / f(y) = e^(-(2 y + 1) / (2 sigma^2)) for y = 0, 1, ..."""
         low, high = self.exponential(1 / (2 * sigma**2))
-        least, most = self.one**2 // high, self.one**2 // low + 1
-        steps = least * least >> self.bits, over(most * most, self.one)
-        while True:
-            yield least, most, self.one
-            least, most = least * steps[0] >> self.bits, over(most * steps[1], self.one)
+        first = self.one**2 // high, self.one**2 // low + 1, self.one
+        down, up = first[0] ** 2 >> self.bits, over(first[1] ** 2, self.one)
+        return accumulate(repeat(first), lambda r, _: (r[0] * down >> self.bits, over(r[1] * up, self.one), self.one))
 
-    def moved(self, law, share=Fraction(0), by=1):
+    def moved(self, law, share=0, by=1):
         """Return the atoms of Z + X against Z + by - X, by the law of Z, X being `by` but 0 with this probability."""
         (u, w), shifted = share.as_integer_ratio(), zip([0] * by + law, law + [0] * by, strict=True)
         return [(((w - u) * a + u * b) // w, (u * a + (w - u) * b) // w) for a, b in shifted]
 
-    def one_sum(self, users=1, honest=1, shape=0, p=Fraction(0), mean=0, flip_probability=Fraction(0), levels=1):
+    def one_sum(self, users=1, honest=1, shape=0, p=Fraction(0), mean=0, flip_probability=0, levels=1, **shared):
         self.work(64 * levels)
-        yield self.moved(self.counts((shape * p + mean) * honest / users, p)[0], flip_probability, levels)
+        law, _ = self.counts((shape * p + mean) * honest / users, p)
+        yield self.moved(self.multiplied(law, law[::-1], self.bits) if shared else law, flip_probability, levels)
 
     def two_counts(self, users, honest, shape, p, flood_shape, flood_p, drop_probability=Fraction(0)):
         """Yield the atoms of (x + Z1 + Z3, Z2 + Z3), x = 1 unless dropped, against x = 0, while all others hold 0."""
-        own, _ = self.counts(shape * p * honest / users, p)
-        flood, _ = self.counts(flood_shape * flood_p * honest / users, flood_p)
+        own, flood = (self.counts(r * q * honest / users, q)[0] for r, q in ((shape, p), (flood_shape, flood_p)))
         (u, w), floor = drop_probability.as_integer_ratio(), self.one >> self.tail + 12
         concave = all(b * b >= a * c > 0 for x in (own, flood) for a, b, c in zip(x, x[1:], x[2:], strict=False))
         for atoms in (self.in_cells if concave and len(own) > MOST_EACH else self.each)(own, flood):
@@ -275,8 +275,7 @@ class Checker:
         law, first = self.counts((honest - 1) * odds, -odds)
         for low, high in pairwise([*cells, honest]):
             mass = int(told * sum(law[max(low - first, 0) : max(high - first, 0)]))
-            coins, _ = self.counts(Fraction(low), Fraction(-1))
-            yield self.moved([coin * mass >> self.bits for coin in coins], wrong / told)
+            yield self.moved([c * mass >> self.bits for c in self.counts(Fraction(low), Fraction(-1))[0]], wrong / told)
 
     def two_sided(self, p=None, sigma=None):
         """Yield the atoms of noise on all whole numbers z, as likely as p^|z|, or Gaussian."""
@@ -293,10 +292,10 @@ class Checker:
 WHOLE, DECIMAL = "an integer", "a decimal in a string, inside the ends,"
 FIELDS = {"bits": (WHOLE, 32, 1024), "grid": (WHOLE, 1, 16), "tail": (WHOLE, 16, 1024), "levels": (WHOLE, 1, 10**9)}
 FIELDS |= {"classes": (WHOLE, 2, 10**9), "epsilon": (DECIMAL, 0, 1000), "sigma": (DECIMAL, Fraction(1, 20), 10**9)}
-FIELDS |= {"window": ("two increasing integers", -MOST_NODES, MOST_NODES, 2, 2)}
+FIELDS |= {"window": ("two increasing integers", -MOST_NODES, MOST_NODES, 2, 2), "shares": (WHOLE, 4, 1024)}
 FIELDS |= {"cuts": ("at most 1000 increasing integers", 1, 10**18, 0, 1000)}
 FIELDS |= {"cells": ("1 to 5000 increasing integers", 0, 10**18, 1, 5000)}
-FIELDS |= dict.fromkeys(["instances", "users", "honest"], (WHOLE, 1, 10**18))
+FIELDS |= dict.fromkeys(["instances", "users", "honest", "modulus"], (WHOLE, 1, 10**18))
 ODDS = ["delta", "p", "flood_p", "flip_probability", "drop_probability", "blanket_probability"]
 FIELDS |= dict.fromkeys(["mean", "shape", "flood_shape"], (DECIMAL, 0, 10**18)) | dict.fromkeys(ODDS, (DECIMAL, 0, 1))
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
@@ -310,8 +309,7 @@ def values(given, words, names):
     for name, typed in found.items():
         kind, low, high, least, most = (*FIELDS[name], 1, 1)[:5]
         if kind is DECIMAL:
-            valid = isinstance(typed, str) and TYPED(typed) and low < Fraction(typed) < high
-            found[name] = Fraction(typed) if valid else None
+            found[name] = valid = isinstance(typed, str) and TYPED(typed) and low < (x := Fraction(typed)) < high and x
         else:
             listed = [typed] if kind is WHOLE else typed
             valid = isinstance(listed, list) and least <= len(listed) <= most and {*map(type, listed)} <= {int}
@@ -325,6 +323,7 @@ def factors(grid, name, window, given):
     """Return measures of one instance for each count that changes: one, or two either of which may be met."""
     make, own, how, _ = PROTOCOLS[name]
     blocks = make(grid, **{field: given[field] for field in own})
+    grid.apart += given["instances"] * grid.distance(**given) if "shares" in own else 0
     if how is CELLS:
         return [grid.chord(window[0], ((share, grid.measures([atoms], window, False)[0]) for share, atoms in blocks))]
     found = grid.measures(blocks, window, how is not ALIKE)
@@ -340,6 +339,7 @@ PROTOCOLS = {
     "poisson": (Checker.one_sum, [*ALL, "mean"], EITHER, SHUFFLED),
     "nb-sum": (Checker.one_sum, [*ALL, "levels", "shape", "p"], EITHER, SHUFFLED),
     "poisson-sum": (Checker.one_sum, [*ALL, "levels", "mean"], EITHER, SHUFFLED),
+    "split-and-mix": (Checker.one_sum, [*ALL, "levels", "shape", "p", "modulus", "shares"], ALIKE, SHUFFLED),
     "3nb": (Checker.two_counts, [*ALL, *FLOOD], EITHER, SHUFFLED),
     "pure": (Checker.two_counts, [*ALL, *FLOOD, "drop_probability"], EITHER, SHUFFLED),
     **dict.fromkeys(["histogram", "selection"], (Checker.one_sum, [*ALL, "shape", "p"], BOTH, SHUFFLED)),

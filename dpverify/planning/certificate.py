@@ -210,7 +210,7 @@ def _completed(found: dict[str, Any], delta: float) -> dict[str, Any]:
                 whole = work.product(mixed, whole) if whole else mixed
             else:
                 whole = work.followed(measures, entry["instances"], [], whole)
-    if whole[2] > Fraction(found["delta"]) * work.one:
+    if whole[2] + 2 * work.apart > Fraction(found["delta"]) * work.one:
         raise CapacityError(f"delta={found['delta']} is less than a certificate leaves out at every epsilon.")
     found["epsilon"] = least_epsilon(work, whole, Fraction(found["delta"]))
     return found
@@ -260,15 +260,28 @@ def _far(entries: Sequence[dict[str, Any]], losses: Sequence[list[Losses]], sign
 
 
 def least_epsilon(grid: Any, measure: Any, delta: Fraction) -> str:
-    """Return the least epsilon, rounded up to 7 digits, at which a measure's delta is small enough."""
-    low, high = 0.0, 1000.0
+    """Return the least epsilon, rounded up to 7 digits, at which a measure's delta is small enough.
+
+    What views that are apart from the measure cost grows with epsilon. All together is convex in e^epsilon: where it is
+    too much and grows, epsilon is too large.
+    """
+    low, high, apart = 0.0, 1000.0, bool(getattr(grid, "apart", 0))
+
+    def at(epsilon: float) -> int:
+        return int(grid.delta(measure, Fraction(epsilon)))
+
     while high - low > 1e-8 * high and high > _SMALLEST:
         middle = (low + high) / 2 if low > 1e-3 else math.sqrt(max(low, 1e-12) * high)
-        low, high = (low, middle) if grid.delta(measure, Fraction(middle)) <= delta * grid.one else (middle, high)
+        found = at(middle)
+        fits = found <= delta * grid.one or (apart and found < at(middle * (1 + 1e-6)))
+        low, high = (low, middle) if fits else (middle, high)
+    digits = Decimal(1).scaleb(Decimal(high).adjusted() - 6)
+    typed = format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
     if high > 999.0:
         raise CapacityError("No epsilon below 999 is within reach of the checker.")
-    digits = Decimal(1).scaleb(Decimal(high).adjusted() - 6)
-    return format(Decimal(high).quantize(digits, ROUND_CEILING), "f")
+    if apart and grid.delta(measure, Fraction(typed)) > delta * grid.one:
+        raise CapacityError("At no epsilon is delta enough for the distance of shares from their sum.")
+    return typed
 
 
 def _room(grid: Any, entry: dict[str, Any], delta: Fraction) -> list[float]:

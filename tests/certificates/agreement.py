@@ -31,7 +31,7 @@ from protocols.bitsum import (
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
-from protocols.sums import NegativeBinomialSum, PoissonSum
+from protocols.sums import NegativeBinomialSum, PoissonSum, SplitAndMix
 from protocols.vector_sum import VectorSum
 
 __all__ = ["PROTOCOLS", "Found", "found"]
@@ -43,6 +43,9 @@ PROTOCOLS: dict[str, Callable[[Draw, int], Any]] = {
     "poisson": lambda u, n: Poisson(n, u(2, 1e4)),
     "nb-sum": lambda u, n: NegativeBinomialSum(n, int(u(1, 9)), u(3, 300), 1 - u(1e-3, 0.2)),
     "poisson-sum": lambda u, n: PoissonSum(n, int(u(1, 9)), u(1e3, 1e5)),
+    "split-and-mix": lambda u, n: SplitAndMix(
+        n, int(u(1, 9)), modulus=2**24, shares=int(u(6, 40)), p=1 - u(1e-2, 0.6), shape=u(0.5, 30)
+    ),
     "3nb": lambda u, n: ThreeNB(n, 1 - u(0.03, 0.6), u(2, 20), 1 - u(0.03, 0.6), u(0.3, 30)),
     "pure": lambda u, n: Pure(n, 1 - u(0.03, 0.6), u(1e-3, 0.3), u(2, 20), 1 - u(0.03, 0.6), u(1, 30)),
     "histogram": lambda u, n: Histogram(under_estimating(n, u(1, 300), 1 - u(1e-2, 0.6)), 4),

@@ -30,7 +30,18 @@ __all__ = ["false_claims", "no_certificates", "status_of"]
 def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]]:
     """Return a protocol, its parameters, and pairs that some datasets attain."""
     kind = draw.choice(
-        ["rr", "nb", "poisson", "nb-sum", "3nb", "histogram", "vector-sum", "local-rr", "central-discrete-laplace"]
+        [
+            "rr",
+            "nb",
+            "poisson",
+            "nb-sum",
+            "split-and-mix",
+            "3nb",
+            "histogram",
+            "vector-sum",
+            "local-rr",
+            "central-discrete-laplace",
+        ]
     )
     users = draw.randint(2, 5)
     honest = draw.randint(2, users)
@@ -56,6 +67,14 @@ def _setting(draw: random.Random) -> tuple[str, dict[str, Any], list[brute.Pair]
         levels = draw.randint(2, 4)
         own = {"levels": levels, "shape": repr(shape), "p": repr(p)}
         return kind, people | own, brute.moves(brute.negative_binomial(part, p), levels)
+    if kind == "split-and-mix":  # so many shares that the noise is all there is
+        own = {"levels": 2, "shape": repr(shape), "p": repr(p), "modulus": 64, "shares": 60}
+        law = brute.negative_binomial(part, p, 70)
+        return (
+            kind,
+            {"users": 10 * users, "honest": 10 * honest} | own,
+            brute.moves(brute.np.convolve(law, law[::-1]), 2),
+        )
     if kind == "3nb":
         values = {"shape": repr(shape), "p": repr(p), "flood_shape": "1.5", "flood_p": "0.5"}
         return kind, people | values, brute.two_counts(part, p, 1.5 * honest / users, 0.5)

@@ -23,6 +23,7 @@ from dpverify.planning.certificate import checker
 
 PEOPLE = {"users": 5, "honest": 5}
 FLOOD = {"shape": "2", "p": "0.6", "flood_shape": "1.5", "flood_p": "0.7"}
+SHARED = {"users": 30, "honest": 20, "levels": 3, "shape": "3", "p": "0.6", "modulus": 64, "shares": 40}
 Pair = tuple[np.ndarray, np.ndarray]
 
 
@@ -120,6 +121,7 @@ CASES: dict[str, tuple[dict[str, Any], list[Pair]]] = {
         moves(negative_binomial(0.9, 0.9, 400), 2),
     ),
     "poisson-sum": (PEOPLE | {"levels": 2, "mean": "9"}, moves(stats.poisson(9).pmf(np.arange(70)), 2)),
+    "split-and-mix": (SHARED, moves(np.convolve(*[negative_binomial(2, 0.6, 40)[::s] for s in (1, -1)]), 3)),
     "3nb": (PEOPLE | FLOOD, two_counts(2, 0.6, 1.5, 0.7)),
     "3nb, in part": (
         {"users": 5, "honest": 3, "shape": "3", "p": "0.6", "flood_shape": "2.5", "flood_p": "0.7"},

@@ -11,6 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import mpmath
 import pytest
 
@@ -335,3 +336,31 @@ def test_every_charge_is_needed(line: str, mutated: str) -> None:
 def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) -> None:
     assert SOURCE.count(line) == 1
     assert not all(holds for _, holds in claims(module_of(SOURCE.replace(line, mutated))))
+
+
+def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> None:
+    schema = json.loads((Path(__file__).parents[2] / "docs/certificates/step_schema.json").read_text())
+    known, entry = schema["$defs"], schema["properties"]["together"]["items"]
+    assert known.keys() == {"decimal", *checker.FIELDS}
+    for name, (kind, *ends) in checker.FIELDS.items():
+        shown = known[name]
+        if kind is checker.WORD:
+            assert shown == {"enum": [*ends[0]]}
+        elif kind is checker.DECIMAL:
+            assert shown == {"$ref": "#/$defs/decimal", "description": f"in ({ends[0]}, {ends[1]}]"}
+        else:
+            whole = shown["items"] if len(ends) > 2 else shown
+            sizes = [shown[end] for end in ("minItems", "maxItems") if len(ends) > 2]
+            assert [whole["type"], whole["minimum"], whole["maximum"], *sizes] == ["integer", *ends]
+    assert schema["properties"]["format"]["const"] == checker.FORMAT
+    assert known["decimal"]["pattern"] == f"^{checker.TYPED.__self__.pattern}$"
+    assert (entry["required"], schema["required"]) == (checker.ENTRY, ["format", *checker.CLAIM, "together"])
+    for fields in (schema, entry):
+        assert fields["additionalProperties"] is False
+        assert fields["required"] == [*fields["properties"]]
+        for name, field in fields["properties"].items():
+            assert name in ("format", "together") or field == {"$ref": f"#/$defs/{name}"}
+    validator = jsonschema.Draft202012Validator(schema)
+    assert validator.is_valid(CERTIFICATE)
+    for change in ({"delta": "-1"}, {"bits": 177}, {"window": [5]}, {"adjacency": "x"}, {"together": []}, {"more": 1}):
+        assert not validator.is_valid(CERTIFICATE | change)

@@ -4,13 +4,11 @@ import math
 
 import numpy as np
 import pytest
-from mpmath import fp
 from scipy import stats
 
 from dpverify.claims.registry import claims_of
 from dpverify.claims.shuffled_mean import ShuffledMeanClaims
 from dpverify.formulas import FormulaRangeError
-from dpverify.formulas.protocols import shuffled_mean as formulas
 from dpverify.papers.entries import stated
 from dpverify.planning.account import account
 from protocols.bitsum import RandomizedResponse
@@ -60,14 +58,6 @@ def test_the_enclosure_is_narrow_for_many_users() -> None:
     assert found.width <= 1e-3 * found.upper
 
 
-def test_equation_9_5_is_biased() -> None:
-    n, p, ones = 10_000, 0.1, 2_500
-    expected = ones * (1 - p / 2) + (n - ones) * p / 2
-    bias = float(formulas.estimate(fp, expected, n, p)) - ones / n
-    assert bias == pytest.approx((n - 1) * p / (2 * n * (1 - p)), rel=1e-9)
-    assert bias == pytest.approx(0.0556, abs=1e-4)
-
-
 def test_the_parameter_with_constant_1_is_not_private() -> None:
     published = CLAIMS.published(30_000, 1.0, 1e-6)
     assert published.coin_probability == pytest.approx(math.log(1e6) / 30_000, rel=1e-12)
@@ -83,24 +73,6 @@ def test_the_parameter_is_not_always_a_probability() -> None:
     assert theorem.failed_hypotheses(epsilon=0.1, delta=1e-6, n=1000) == ()
     with refused("coin_probability", FormulaRangeError):
         CLAIMS.published(1000, 0.1, 1e-6)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("epsilon", "delta", "n", "p"),
-    [
-        (1.0, 1e-2, 1000, 0.01369),
-        (1.0, 1e-10, 30_000, 0.004325),
-        (0.3, 1e-6, 1000, 0.25895),
-        (0.1, 1e-6, 10**6, 0.002807),
-        (1.0, 2.0**-20, 20, 0.53775),
-    ],
-)
-def test_theorem_9_6_holds_with_the_constant_1_56(epsilon: float, delta: float, n: int, p: float) -> None:
-    assert SHUFFLED_MEAN[0].failed_hypotheses(epsilon=epsilon, delta=delta, n=n) == ()
-    mean = ShuffledMean(n, p)
-    assert account(mean, epsilon=epsilon).delta.upper <= delta
-    assert CLAIMS.mean_absolute_error(mean).upper <= 1.56 * CLAIMS.published_bound(n, epsilon, delta)
 
 
 def test_the_hypotheses() -> None:

@@ -3,8 +3,6 @@
 import json
 import random
 import re
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,19 +14,8 @@ import typer
 from dpverify import cli
 from tests.golden import prepare, said
 
-ROOT = Path(__file__).resolve().parents[2]
-
 EDGES = (
-    "0",
-    "-1",
-    "1",
-    "0.5",
-    "1e-300",
-    "1e300",
-    "nan",
-    "-inf",
-    "1e400",
-    "1e-400",
+    *("0", "-1", "1", "0.5", "1e-300", "1e300", "nan", "-inf", "1e400", "1e-400"),
     "9" * 20,
     "1,000",
     "",
@@ -37,25 +24,16 @@ EDGES = (
     "--",
 )
 USUAL = {
-    "users": "10",
-    "instances": "2",
-    "flip_probability": "0.25",
-    "p": "0.5",
-    "flood_shape": "2",
-    "flood_p": "0.5",
-    "shape": "3",
-    "mean": "20",
-    "sigma": "5",
-    "delta": "1e-4",
-    "epsilon": "1",
-    "rate": "0.5",
-    "drop_probability": "0.1",
-    "buckets": "5",
-    "dimension": "3",
-    "levels": "2",
-    "blanket_probability": "0.4",
+    **{"users": "10", "instances": "2", "flip_probability": "0.25", "p": "0.5", "flood_shape": "2", "flood_p": "0.5"},
+    **{"shape": "3", "mean": "20", "sigma": "5", "delta": "1e-4", "epsilon": "1", "rate": "0.5"},
+    **{"drop_probability": "0.1", "buckets": "5", "dimension": "3", "levels": "2", "blanket_probability": "0.4"},
     "sampled": "2",
 }
+OTHERS = {
+    *("demo", "audit", "canaries", "classify", "predict", "decode", "theorems", "report", "serve"),
+    *("collect", "release", "aggregate", "spend", "spent"),
+}
+"""Commands of files and servers, which have their own tests."""
 CASES = 120
 
 
@@ -72,28 +50,7 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
     calls = []
     for path, command in commands(typer.main.get_command(cli.application())):
         # One command's calls apart: which of the others are drawn does not depend on it.
-        # Those of files and servers have their own tests.
-        if (
-            path[0]
-            in (
-                "demo",
-                "audit",
-                "canaries",
-                "classify",
-                "predict",
-                "decode",
-                "theorems",
-                "report",
-                "serve",
-                "collect",
-                "release",
-                "aggregate",
-                "spend",
-                "spent",
-            )
-            or path[-1] == "days"
-            or (path[0] == "budget") != of_budget
-        ):
+        if path[0] in OTHERS or path[-1] == "days" or (path[0] == "budget") != of_budget:
             continue
         options = [parameter for parameter in command.params if parameter.opts[0].startswith("--")]
         typed = {parameter.name: parameter.opts[0] for parameter in options}
@@ -146,22 +103,13 @@ def test_an_answer_or_one_sentence(
     judge(words, status, printed.out, printed.err)
 
 
-def test_the_same_in_a_process_of_its_own() -> None:
-    words = ("account", "gaussian", "--sigma", "\udcff", "--instances", "2", "--delta", "1e-4")
-    done = subprocess.run(
-        [sys.executable, "-m", "dpverify", *words],
-        capture_output=True,
-        cwd=ROOT,
-        text=True,
-        timeout=120,
-        errors="surrogateescape",
-    )
-    judge(words, done.returncode, done.stdout, done.stderr)
-
-
-def test_what_python_and_the_parser_say_is_one_sentence_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_python_and_the_parser_say_is_one_sentence_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     # Their words change with their versions, so that they stand in no file of `tests/golden/`.
     monkeypatch.chdir(tmp_path)
     prepare(tmp_path)
     for line in ("account days binary --delta 1", "account days deep.json --delta 1", "plan --epsilno 2", "plan -h"):
         assert said(line)
+    words = ("account", "gaussian", "--sigma", "\udcff", "--instances", "2", "--delta", "1e-4")
+    judge(words, cli.main(words), *capsys.readouterr())

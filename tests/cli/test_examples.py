@@ -1,6 +1,7 @@
 """Every command's help ends with examples, and these run."""
 
 import functools
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +28,9 @@ def guesses(secrets, rng):
     return 2.0 * (secrets ^ (rng.random(secrets.size) < 0.4)) - 1.0
 """
 DESIGNED = """
-users = 1_000
+users = 60
 budgets = [{epsilon = 1, delta = 1e-6}]
-queries = [{name = "features", bits = 3}, {name = "rating", levels = 5}]
+queries = [{name = "features", bits = 2}]
 """
 PREPARED = {
     "check": "account local-rr --flip-probability 0.4 --delta 1e-5 --certificate local-rr.json",
@@ -47,6 +48,12 @@ ONLY_READ = {
     "rehearse",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
+SECONDS = {
+    *("audit selection", "audit vector-sum", "audit augmented-sum", "audit histogram", "audit split-and-mix"),
+    *("amplify", "design", "canaries", "account noisy-step", "account days", "account steps"),
+    *("least", "least messages", "least epsilon", "least noise"),
+}
+"""Those whose examples take one, or nearly."""
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -90,17 +97,25 @@ def test_examples_are_read(name: str) -> None:
             command.make_context(name, words[len(name.split()) :])
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ONLY_READ])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in SECONDS else [])
+        for name in EXAMPLES
+        if name not in ONLY_READ
+    ],
+)
 def test_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("yours.py").write_text(YOURS, encoding="utf-8")
-    Path("days.csv").write_text("protocol,users,flip_probability\nrr,1000,0.1\nrr,1000,0.2\n", encoding="utf-8")
+    Path("days.csv").write_text("protocol,users,flip_probability\nrr,60,0.1\nrr,60,0.2\n", encoding="utf-8")
     Path("collection.toml").write_text(DESIGNED, encoding="utf-8")
     np.savez("points.npz", X=np.eye(2)[[0, 1] * 100], y=np.array([0, 1] * 100))
     for example in (*((PREPARED[name],) if name in PREPARED else ()), *EXAMPLES[name]):
-        status = cli.main(shlex.split(example))
+        # Few trials: that audits go on for as long as is said, and what they find, is tested elsewhere.
+        status = cli.main(shlex.split(re.sub(r"--trials \d+", "--trials 100", example)))
         printed = capsys.readouterr()
         # What is audited here is not private: that is found out.
         assert status in ((0, 1, 3) if name.startswith(("audit", "canaries")) else (0,)), printed.err

@@ -72,25 +72,3 @@ def test_an_option_is_given_once() -> None:
     for words in (["--p", "1", "--p=2"], ["--p=1", "--p=1"], ["--p", "--p"]):
         with pytest.raises(ValueError, match=r"^--p must be given once, not 2 times\.$"):
             refuse_repeated(words, ["--users", "--p"])
-
-
-@pytest.mark.parametrize(
-    ("line", "said"),
-    [
-        ("account rr --users 1000 --flip 0.18", "No such option: --flip (did you mean --flip-probability?)."),
-        ("plan --eps 1", "No such option: --eps (did you mean --epsilon?)."),
-        ("plan --epsilno 1", "No such option: --epsilno (did you mean '--epsilon'?)."),
-        ("plan --zz 1", "No such option: --zz."),
-        ("account --users 9 rr", "No such option: --users; it must stand behind a command, such as rr --users."),
-        ("--instances 3", "No such option: --instances; it must stand behind a command, such as plan --instances."),
-        (
-            "plan RR --epsilon 1 --delta 0 --users 9",
-            "Got unexpected extra argument(s) (RR); a protocol is chosen by --bitsum rr.",
-        ),
-    ],
-)
-def test_words_that_are_not_known_are_told_what_was_meant(
-    line: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(line.split()) == 2
-    assert capsys.readouterr().err == f"{said}\n"

@@ -12,7 +12,6 @@ import pytest
 from matplotlib.figure import Figure
 from rich.table import Table
 
-from dpverify import cli
 from dpverify.cli.formats import choose
 from dpverify.cli.output import console, print_result, show, write_figure
 from dpverify.report.tables import WIDTH
@@ -69,15 +68,6 @@ def test_texts_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
     assert printed.err == ""
 
 
-def test_a_closed_pipe_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def closed(*_: Any, **__: Any) -> NoReturn:
-        raise BrokenPipeError(32, "Broken pipe")
-
-    monkeypatch.setattr("dpverify.cli.output.typer.echo", closed)
-    with pytest.raises(BrokenPipeError):
-        show("text")
-
-
 def test_a_figure_that_cannot_be_drawn_costs_one_sentence(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "a.png"
 
@@ -123,16 +113,3 @@ def test_a_closed_output_and_one_of_few_letters_are_no_faults(tmp_path: Path) ->
     assert done.stderr == b"The output cannot be written: it is closed.\n"
     assert "\\u65e5\\u672c ½" in done.stdout.decode("latin-1")
     assert done.stdout.endswith(b"\n2\n")
-
-
-@pytest.mark.long
-def test_what_is_typed_is_repeated_as_it_was(capsys: pytest.CaptureFixture[str]) -> None:
-    # The nearest float to 1e-8 is above it, so the engine computes with the one before.
-    words = ["--users", "9", "--delta", "1e-8"]
-    asked = [["plan", "--epsilon", "9", "--instances", "1", "--bitsum", "poisson"], ["amplify", "--epsilon0", "1"]]
-    for command in [*asked, ["amplify", "--epsilon", "0.5"]]:
-        for form in ([], ["--json"]):
-            assert cli.main([*command, *words, *form]) == 0
-            assert "1e-08" in (shown := capsys.readouterr().out)
-            assert '"delta": 9.99' not in shown
-            assert "elta = 9.99" not in shown

@@ -33,17 +33,10 @@ def test_the_registry_names_every_command_of_a_protocol() -> None:
     protocols = set(commands("account")) - {"days", "steps"}
     assert {*bitsums(), "histogram", "selection", "vector-sum", "kde", "labels"} <= protocols <= names
     assert bitsums() == tuple(registered(Group.BITSUMS))
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("group", ["audit", "certify"])
-def test_every_command_calls_a_protocol_by_its_name(group: str) -> None:
     # `mechanism` and `client` are any code, and `decoding` a use of densities: they have no protocol.
-    assert set(commands(group)) - {"mechanism", "client", "decoding"} <= {
-        *registered(Group.BITSUMS),
-        *registered(Group.MECHANISMS),
-    }
-    assert {"rr", "3nb", "nb", "local-rr", "central-discrete-laplace"} <= set(commands(group))
+    for group in ("audit", "certify"):
+        assert set(commands(group)) - {"mechanism", "client", "decoding"} <= names
+        assert {"rr", "3nb", "nb", "local-rr", "central-discrete-laplace"} <= set(commands(group))
 
 
 def test_names_are_known_in_any_case_and_by_what_they_were_once() -> None:
@@ -61,32 +54,6 @@ def test_commands_take_them_all(name: str, capsys: pytest.CaptureFixture[str]) -
     rows = run(capsys, *words, "--bitsum", name, "--json")["rows"]
     assert isinstance(rows, list)
     assert [row["bitsum"] for row in rows] == ["central-gaussian"]
-
-
-def test_a_single_report_can_be_certified(capsys: pytest.CaptureFixture[str]) -> None:
-    found = run(capsys, "certify", "local-rr", "--flip-probability", "0.25", "--epsilon", "0", "--json")
-    assert found["delta"] == {"lower": 0.5, "upper": 0.5}  # (1 - p) - p
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["central-discrete-laplace", "--p", "0.5"],
-        ["central-discrete-gaussian", "--sigma", "2"],
-        ["local-rr", "--flip-probability", "0.25"],
-    ],
-    ids=lambda words: words[0],
-)
-def test_the_baselines_can_be_audited(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    # No noise at all: a violation of every law with some.
-    target = ["--target", "tests.cli.test_protocol_names:sum_of", "--trials", "200"]
-    assert cli.main(["audit", *words, "--users", "20", *target, "--json"]) == 1
-    assert json.loads(capsys.readouterr().out)["verdict"] == "violates"
-
-
-def sum_of(bits: object, rng: object) -> float:
-    return float(bits.sum())  # type: ignore[attr-defined]
 
 
 @pytest.mark.long

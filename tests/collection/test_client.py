@@ -55,27 +55,18 @@ def audited(simulated: Simulated, promised: Any = None) -> Any:
         Poisson(2, 12.0),
         ThreeNB(2, 0.5, 4.0, 0.5, 3.0),
         Pure(2, 0.5, 0.25, 4.0, 0.5, 3.0),
+        *(kind(Poisson(2, 12.0, estimate="under"), 3) for kind in (Histogram, Selection)),
+        VectorSum(2, 2, 1, 0.5, sampled=1),
+        VectorSum(2, 3, 1, 0.5, sampled=2, stratified=True),
+        VectorSum(2, 1, 2, 0.5, sampled=1),
     ],
     ids=repr,
 )
-def test_clients_of_bits_pass_the_audit_of_their_protocol(protocol: Any) -> None:
+def test_clients_pass_the_audit_of_their_protocol(protocol: Any) -> None:
     report = audited(Simulated(protocol))
     assert report.verdict.value == "consistent", report.statement
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("kind", [Histogram, Selection])
-def test_clients_of_buckets_pass_the_audit_of_their_protocol(kind: Any) -> None:
-    protocol = kind(Poisson(2, 12.0, estimate="under"), 3)
-    report = audited(Simulated(protocol))
-    assert report.verdict.value == "consistent", report.statement
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(("dimension", "sampled", "levels"), [(2, 1, 1), (3, 2, 1), (1, 1, 2)])
-def test_clients_of_vectors_pass_the_audit_of_their_protocol(dimension: int, sampled: int, levels: int) -> None:
-    report = audited(Simulated(VectorSum(2, dimension, levels, 0.5, stratified=dimension == 3, sampled=sampled)))
-    assert report.verdict.value == "consistent", report.statement
+    if protocol == Poisson(2, 12.0):  # a table that is another is found
+        assert audited(Simulated(protocol), Poisson(2, 14.0)).verdict.value == "violates"
 
 
 @pytest.mark.long
@@ -102,12 +93,6 @@ def test_clients_of_strings_pass_the_audit_of_rappor() -> None:
 
     found = dpverify.audit_protocol(RAPPOR, implementation=reports, trials=TRIALS, seed=3)
     assert found.verdict.value == "consistent", found.statement
-
-
-@pytest.mark.long
-def test_an_audit_finds_a_client_whose_table_is_another() -> None:
-    simulated = Simulated(Poisson(2, 12.0))
-    assert audited(simulated, Poisson(2, 14.0)).verdict.value == "violates"
 
 
 @pytest.mark.long

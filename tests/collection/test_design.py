@@ -5,57 +5,16 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import math
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from dpverify.collection.design import Design, design
+from dpverify.collection.design import design
 from dpverify.collection.manifest import asked_in, recomputed
 from dpverify.collection.query import Query
 from dpverify.planning.account import account
 from dpverify.planning.certificate import checker
-
-YEAR = [(("1", "1e-8"), 1), (("2", "1e-8"), 365)]
-JOB = [Query("features", bits=50), Query("rating", levels=5), Query("words", buckets=10_000)]
-
-
-def largest(found: Design) -> float:
-    return max(float(row.query.weight) * row.relative_error for row in found.queries)
-
-
-@pytest.mark.long
-def test_a_year_of_features_ratings_and_words() -> None:
-    found = design(JOB, YEAR, users=200_000, honest="0.9")
-    day, year = found.limits
-    assert (day.binds, year.binds) == (False, True)
-    assert (day.changed, year.changed) == (56, 20_440)
-    for limit in found.limits:
-        asked = limit.budget.epsilon
-        sharp = account(found.days(limit.days), delta="1e-8", relative_width=1e-4).epsilon
-        assert sharp.lower <= limit.guarantee.epsilon <= asked
-        assert sharp.upper <= asked
-    # Half a per cent less error, and the year is not kept, whatever bound is asked: the lower end says so.
-    less = dataclasses.replace(
-        found,
-        queries=tuple(
-            dataclasses.replace(row, protocol=dataclasses.replace(row.protocol, flip_probability=p))
-            for row in found.queries
-            for p in [_at(row.protocol, 0.995)]
-        ),
-    )
-    assert account(less.days(365), delta="1e-8").epsilon.lower > 2.0
-    # All queries share the largest error; basic composition of the same sums needs 140 times as much.
-    assert [row.relative_error for row in found.queries] == pytest.approx([largest(found)] * 3, rel=1e-12)
-    assert 0.00194 < largest(found) < 0.00196
-
-
-def _at(protocol: object, factor: float) -> float:
-    p = protocol.flip_probability  # type: ignore[attr-defined]
-    # The error is proportional to sqrt(p (1 - p)) / (1 - 2 p).
-    square = factor * factor * p * (1 - p) / (1 - 2 * p) ** 2
-    return 0.5 * (1.0 - 1.0 / math.sqrt(1.0 + 4.0 * square))
 
 
 @pytest.mark.long
@@ -155,14 +114,14 @@ def test_what_cannot_be_designed_is_refused(queries: list[Query], budgets: objec
 
 def test_shares_stand_beside_bits_and_hide_as_much() -> None:
     asked = [Query("stars", number=(1, 5), bitsum="split-and-mix"), Query("facts", bits=2)]
-    found = design(asked, ("1", "1e-6"), users=1_000, honest=900)
+    found = design(asked, ("1", "1e-6"), users=200, honest=180)
     plan = found.manifest()
     assert found.limits[0].guarantee.epsilon <= 1
     assert float(plan.guarantee["epsilon"]) <= 1
     assert recomputed(plan) == plan
     one, other = found.queries
     assert (one.bitsum, one.relative_error) == ("split-and-mix", pytest.approx(other.relative_error, rel=1e-3))
-    alone = design([dataclasses.replace(asked[0], bitsum="laplace")], ("1", "1e-6"), users=1_000).queries[0]
-    assert alone.rmse < design([asked[0]], ("1", "1e-6"), users=1_000).queries[0].rmse / 1.9
+    alone = design([dataclasses.replace(asked[0], bitsum="laplace")], ("1", "1e-6"), users=200).queries[0]
+    assert alone.rmse < design([asked[0]], ("1", "1e-6"), users=200).queries[0].rmse / 1.9
     with pytest.raises(TypeError, match="must be one of rr"):
         found.certificate(1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import math
 from pathlib import Path
@@ -22,6 +23,7 @@ from tests.collection.vectors import QUERIES, made
 USERS = 2_000
 
 
+@functools.cache
 def plan() -> Manifest:
     return manifest(
         [
@@ -152,7 +154,6 @@ def test_densities_are_rehearsed_and_found_where_users_are(name: str, tmp_path: 
     assert abs(estimates[1, 0]) < 0.3
 
 
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

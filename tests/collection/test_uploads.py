@@ -12,7 +12,6 @@ from dpverify.audit.clients.vectors import value
 from dpverify.collection.client import Client, draws, largest
 from dpverify.collection.manifest import manifest
 from dpverify.collection.uploads import Collector, UploadError
-from dpverify.planning.plan import plan
 from protocols.bitsum import ThreeNB
 from protocols.rappor.response import Rappor
 from protocols.shuffler import shuffle
@@ -141,24 +140,6 @@ def test_many_queries_are_told_apart() -> None:
     assert {len(uploads[name]) for name in ("q1", "q24", "q256")} == {39, 40, 41}
     assert collector.fields("q0", [uploads["q0"]]).shape == (1, 3000)
     assert len(uploads["q0"]) == 39 + 2 + 375 - 1
-
-
-@pytest.mark.long
-def test_from_a_plan_to_estimates() -> None:
-    """2,000 users and a plan: uploads are read, shuffled, and analyzed within five standard errors."""
-    users, rng = 2_000, np.random.default_rng(5)
-    planned = {
-        name: plan(name, ("1", "1e-6"), users=users, instances=1, honest="0.9")
-        for name in ("rr", "nb", "poisson", "3nb", "pure")
-    }
-    made_of_all = manifest([(name, row.protocol, 1, 1_800) for name, row in planned.items()], delta="1e-6")
-    assert float(made_of_all.guarantee["epsilon"]) < 5
-    held = rng.random(users) < 0.3
-    for name, row in planned.items():
-        simulated = Simulated(row.protocol)
-        messages = simulated.randomize(held.astype(np.int64), rng)
-        estimate = row.protocol.analyze(row.protocol.view(shuffle(messages, rng)))
-        assert abs(float(estimate) - held.sum()) < 5 * row.bitsum_rmse, name
 
 
 def test_from_buckets_and_vectors_to_estimates() -> None:

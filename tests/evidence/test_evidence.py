@@ -18,6 +18,13 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 THEOREMS = theorems()
 QUICK = {each.check for theorem in THEOREMS for each in theorem.checked_by if each.runs and each.quick}
 
+
+SECONDS = {
+    *("flood:flood_rate", "flood:enumerated", "density:users_at_one_point", "shuffling:closed_bound_grid"),
+    *("features:frequencies_of_algorithm_2", "bitsum:flips_over_users", "local:response_variance", "flood:closed_form"),
+}
+"""Those that take the longest."""
+
 PENDING: frozenset[str] = frozenset({"ghazi2021-theorem-35"})
 """Entries whose evidence stands in their tests only: this may only shrink."""
 
@@ -28,8 +35,9 @@ def test_a_condition_that_is_false_contradicts() -> None:
         require(False, "It is not so.")
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", sorted(QUICK))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.long] if name in SECONDS else []) for name in sorted(QUICK)]
+)
 def test_quick_checks_agree_with_the_theorems(name: str) -> None:
     assert rerun(name)[1] == ""
 

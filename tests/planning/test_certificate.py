@@ -23,7 +23,7 @@ from protocols.bitsum import (
 )
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.sums import PoissonSum
+from protocols.sums import PoissonSum, SplitAndMix
 from protocols.vector_sum import VectorSum
 from tests.refusals import refused
 
@@ -32,6 +32,7 @@ CASES: list[tuple[Any, int, float, float | None]] = [
     (NegativeBinomial(400, 8.0, 0.9), 16, 1e-4, None),
     (RandomizedResponse(60, 0.3), 8, 2e-3, 45),
     (ThreeNB(100, 0.7, 6.0, 0.7, 1.0), 2, 1e-2, None),
+    (SplitAndMix(400, 3, modulus=2**14, shares=10, p=0.9, shape=16.0), 16, 1e-5, 0.5),
     (Pure(100, 0.7, 0.05, 6.0, 0.7), 2, 1e-2, None),
     (Histogram(under_estimating(100, 8.0, 0.9), 10), 4, 1e-3, None),
     (CentralDiscreteLaplace(100, 0.9), 64, 1e-5, None),

@@ -32,13 +32,6 @@ def test_messages_and_aggregates_have_one_law(protocol: VectorSum) -> None:
 
 
 @pytest.mark.long
-def test_estimate_is_unbiased(protocol: VectorSum) -> None:
-    rng = np.random.default_rng(2)
-    views = np.stack([protocol.sample_view(VECTORS, rng, holders=HOLDERS) for _ in range(6000)])
-    assert_mean(protocol.analyze(views), HOLDERS @ VECTORS)
-
-
-@pytest.mark.long
 def test_dropouts_are_known_to_the_analyzer() -> None:
     rng, protocol = np.random.default_rng(3), KINDS["subset"]
     views = np.stack([protocol.sample_view(VECTORS, rng) for _ in range(6000)])

@@ -3,7 +3,7 @@
 from fractions import Fraction
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dpverify.serve.state import CONTROLS, BadState, State, controls
@@ -66,6 +66,7 @@ def test_unknown_names_and_repetitions_are_refused() -> None:
     assert len(errors(bitsum="x" * 1000)["bitsum"]) < 300
 
 
+@settings(max_examples=20)
 @given(st.dictionaries(st.sampled_from([*CONTROLS, "bitsum", "?"]), st.text(max_size=60)))
 def test_whatever_is_sent_is_a_state_or_sentences(query: dict[str, str]) -> None:
     try:

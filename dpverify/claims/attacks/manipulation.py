@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.claims.attacks.caps import MOST
 from dpverify.claims.registry import claims_of
+from dpverify.rounding import UNIT
 from dpverify.shown import Plain
 from protocols.bitsum.base import BitsumProtocol
 from protocols.classes.frozen import dataclass
@@ -33,10 +34,10 @@ from protocols.sums.augmented import AugmentedSum
 from protocols.sums.base import SumProtocol
 from protocols.sums.split_and_mix import SplitAndMix
 from protocols.sums.vectors import UnaryVectorSum
-from protocols.validation import check_integer
+from protocols.validation import check_integer, check_real
 from protocols.vector_sum import VectorSum
 
-__all__ = ["Manipulation", "density_manipulation", "manipulation"]
+__all__ = ["Manipulation", "density_manipulation", "honest_norm", "manipulation"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,12 @@ class Manipulation(Plain):
 
 
 def manipulation(
-    protocol: object, malicious: int, cap: int | None = None, *, per_count: int | None = None
+    protocol: object,
+    malicious: int,
+    cap: int | None = None,
+    *,
+    per_count: int | None = None,
+    norm: float | None = None,
 ) -> Manipulation:
     """Return how far some users can move one estimate: of a sum, of a bucket's or label's count, of a coordinate.
 
@@ -76,6 +82,10 @@ def manipulation(
     per_count : int, optional
         k, of a `UnaryVectorSum` only: at most so many of these with the same coordinate and sign. A shuffler that sees
         no messages cannot tell: who counts must be trusted with it, or each user proves it.
+    norm : float, optional
+        rho, positive, of a `UnaryVectorSum` only, with neither cap: each user proves that the integers which she adds
+        have at most this norm, over the scale. Her noise is not among them: others draw it, who must be trusted to.
+        `honest_norm` is the least that refuses no honest user.
 
     Returns
     -------
@@ -104,9 +114,10 @@ def manipulation(
     """
     if cap is not None:
         check_integer("cap", cap, low=1, high=MOST)
+    for name, value in (("per_count", per_count), ("norm", norm)):
+        if value is not None and not isinstance(protocol, UnaryVectorSum):
+            raise TypeError(f"{name}={value!r} must be omitted but for a UnaryVectorSum.")
     if isinstance(protocol, LabelRandomizedResponse | LocalMean | Rappor):
-        if per_count is not None:
-            raise TypeError(f"per_count={per_count!r} must be omitted but for a UnaryVectorSum.")
         check_integer("malicious", malicious, low=0)
         return _times(malicious, *_of_report(protocol))
     if not isinstance(protocol, BitsumProtocol | BucketSums | VectorSum | SumProtocol | UnaryVectorSum):
@@ -116,9 +127,7 @@ def manipulation(
         )
     check_integer("malicious", malicious, low=0, high=protocol.users)
     if isinstance(protocol, UnaryVectorSum):
-        return _times(malicious, 0.0, _of_vectors(protocol, cap, per_count))
-    if per_count is not None:
-        raise TypeError(f"per_count={per_count!r} must be omitted but for a UnaryVectorSum.")
+        return _times(malicious, 0.0, _of_vectors(protocol, cap, per_count, norm))
     if isinstance(protocol, BitsumProtocol):
         return _times(malicious, *_of_bitsum(protocol, cap))
     if isinstance(protocol, BucketSums):
@@ -201,8 +210,26 @@ def _of_reports(protocol: VectorSum, cap: int | None) -> tuple[float, float]:
     return _over_messages(added / protocol.inclusion_probability.min(), protocol.sampled, cap)
 
 
-def _of_vectors(protocol: UnaryVectorSum, cap: int | None, per_count: int | None) -> float:
-    """Return the largest norm of what one user adds: sum x^2 is convex, so that counts are full, or one is not."""
+def honest_norm(protocol: UnaryVectorSum) -> float:
+    """Return what the norm of an honest user's integers, without noise, over the scale is below in any rounding.
+
+    - protocol: Its dimension, scale and largest coordinate count.
+    """
+    d, s = protocol.dimension, protocol.scale
+    return min(s + math.sqrt(d), math.ceil(protocol.largest) * math.sqrt(d)) / s * (1.0 + 4.0 * UNIT)
+
+
+def _of_vectors(protocol: UnaryVectorSum, cap: int | None, per_count: int | None, norm: float | None) -> float:
+    """Return the largest norm of what one user adds: sum x^2 is convex, so that counts are full, or one is not.
+
+    Where the norm is proved, it is the root of an integer: every one is a sum of four squares.
+    """
+    if norm is not None:
+        if cap is not None or per_count is not None:
+            raise ValueError(f"norm={norm!r} must be omitted where cap={cap!r} or per_count={per_count!r} is given.")
+        check_real("norm", norm, low=0.0, low_open=True, high=1e100)
+        squared = (norm * protocol.scale) ** 2 * (1.0 + 4.0 * UNIT)
+        return math.sqrt(math.floor(squared) if squared < MOST else squared) / protocol.scale
     if cap is None and per_count is None:
         return math.inf
     most = check_integer("per_count", MOST if per_count is None else per_count, low=1, high=MOST)

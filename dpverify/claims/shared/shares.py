@@ -46,15 +46,14 @@ def split_distance(users: int, shares: int, modulus: int, enough: float = 0.0) -
     - users, shares, modulus: n, k and q, at least 1.
     - enough: If the distance is proved to be no better than this, it is not looked for: the answer is then 1.
 
-    Returns: In total variation, at most 1; that also where nothing is proved, as for k < 3 and many users.
+    Returns: In total variation, at most 1; that also where nothing is proved, as for k < 4 and many users.
 
     Let node 1 be in the root component. Colouring all others gives
 
         E q^(C-1) = sum_{j<n} c_n(j) E (q-1)^C(j),   c_n(j) = C(n-1, j) C(n, j) / C(kn, kj),
 
-    j the size of the union of those with one of q - 1 colours. So G(n) = q (1 + sum_{j=1}^{n-1} c_n(j) G(j)), G(0) = 1,
-    bounds E q^C(n). Beyond J nodes G(j) <= 2 q, by induction: as `C(kn, kj) >= C(n, j)^k`, c_n(j) is at most
-    `(1 - j/n) C(n, j)^(2-k)`, which for k >= 3 falls with n for fixed j, and for fixed n - j.
+    j the size of the union of those with one of q - 1 colours. So T(n) = 1 + q sum_{j=1}^{n-1} c_n(j) T(j) is a bound;
+    for many users that is at most `1 + q (n^2 / C(kn, k) + (10 q + 3 2^(k-2)) / (n (n-1))^(k-2))`.
     """
     n, k, q = users, shares, modulus
     if q == 1 or n == 1:
@@ -79,36 +78,14 @@ def _chance(n: int, j: int, k: int) -> flint.arb:
     return _choose(n - 1, j) * _choose(n, j) / _choose(k * n, k * j)
 
 
-def _falling(n: int, j: int, k: int) -> flint.arb:
-    """Return the bound on c_n(j) that falls with n for fixed j, and for fixed n - j."""
-    return _choose(n, j) ** (2 - k) * (n - j) / n
-
-
 def _excess(n: int, k: int, q: int) -> flint.arb | None:
     """Return an upper bound on E q^(C-1) - 1, or None where none is found."""
-    grown = [flint.arb(1)]
-    if n > _LARGEST_GRAPH and (k < 3 or 2 * q > (_LARGEST_GRAPH + 2) ** (k - 2)):
-        return None  # the first of the terms alone is too large for the induction, wherever it starts
-    for size in range(1, min(n, _LARGEST_GRAPH) + 1):
-        excess = sum((_chance(size, j, k) * grown[j] for j in range(1, size)), flint.arb(0))
-        if size == n:
-            return excess
-        grown.append(q * (1 + excess))
-        if k > 2 and size % 4 == 0 and _twice_at_most(grown, k, q):
-            few = sum((_chance(n, j, k) * grown[j] for j in range(1, size + 1)), flint.arb(0))
-            many = sum((_chance(n, n - s, k) for s in range(1, min(size, n - size - 1) + 1)), flint.arb(0))
-            return few + 2 * q * (many + _between(n, size, k))
-    return None
-
-
-def _between(n: int, size: int, k: int) -> flint.arb:
-    """Return a bound on the sum of c_n(j) over those j that are above J, as n - j is; it falls with n."""
-    return n * _choose(n, size + 1) ** (2 - k) if n >= 2 * size + 2 else flint.arb(0)
-
-
-def _twice_at_most(grown: list[flint.arb], k: int, q: int) -> bool:
-    """Return whether G(j) <= 2 q for all j above the last that is known: each sum is largest where it is taken."""
-    size = len(grown) - 1
-    few = sum((_falling(size + 1, j, k) * grown[j] for j in range(1, size + 1)), flint.arb(0))
-    many = sum((_falling(size + 2, size + 2 - s, k) for s in range(1, size + 1)), flint.arb(0))
-    return bool(few + 2 * q * (many + _between(2 * size + 2, size, k)) <= 1)
+    if n > _LARGEST_GRAPH:
+        if k < 4 or 2 * (n - 2) ** (k - 2) < 5 * q * 4 ** (k - 2):
+            return None
+        rest = flint.arb(10 * q + 3 * 2 ** (k - 2)) / flint.arb(n * (n - 1)) ** (k - 2)
+        return q * (flint.arb(n * n) / _choose(k * n, k) + rest)
+    grown = [flint.arb(0)]
+    for size in range(1, n + 1):
+        grown.append(1 + q * sum((_chance(size, j, k) * grown[j] for j in range(1, size)), flint.arb(0)))
+    return grown[n] - 1

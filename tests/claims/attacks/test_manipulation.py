@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from dpverify.claims.attacks.manipulation import Manipulation, density_manipulation, manipulation
+from dpverify.claims.attacks.manipulation import Manipulation, density_manipulation, honest_norm, manipulation
 from protocols.bitsum import (
     BitsumProtocol,
     CentralGaussian,
@@ -30,9 +30,10 @@ from protocols.lsq import GaussianFeatures
 from protocols.rappor.decoder import BitCounts
 from protocols.rappor.response import Rappor
 from protocols.shuffler import shuffle
-from protocols.sums import PoissonSum, SplitAndMix
+from protocols.sums import AugmentedSum, PoissonSum, SplitAndMix
 from protocols.sums.vectors import UnaryVectorSum
 from protocols.vector_sum import VectorSum
+from tests.samples import sphere
 
 USERS, MALICIOUS = 30, 4
 BITSUMS = (
@@ -114,10 +115,7 @@ def test_a_density_is_moved_at_a_query_by_the_bound() -> None:
     rng = np.random.default_rng(3)
     features = GaussianFeatures(2, 1.0).sample(6, rng)
     queries = rng.normal(size=(4, 2))
-    for bitsum, cap, low, high in (
-        (RandomizedResponse(USERS, 0.3), None, 0, 1),
-        (Poisson(USERS, 20.0), 4, None, 1),
-    ):
+    for bitsum, cap, low, high in ((RandomizedResponse(USERS, 0.3), None, 0, 1), (Poisson(USERS, 20.0), 4, None, 1)):
         protocol = KernelDensityProtocol(bitsum, features)
         least, most = density_manipulation(protocol, 2, queries, cap)
         each = 1 if cap is None else cap
@@ -193,6 +191,83 @@ def test_cheats_move_the_norm_of_a_sum_of_vectors_no_farther(cap: int | None, pe
     assert manipulation(protocol, 2).upper == math.inf
     with pytest.raises(TypeError, match=r"^per_count=2 must be omitted but for a UnaryVectorSum\.$"):
         manipulation(BITSUMS[0], 1, per_count=2)
+
+
+def test_a_proved_norm_is_what_a_cheat_adds_and_refuses_no_honest_user() -> None:
+    protocol = UnaryVectorSum(Poisson(5, 3.0), 4, 1.7, seed=4)
+    norm = honest_norm(protocol)
+    integers = np.array(list(itertools.product(range(-4, 5), repeat=4)))
+    passing = integers[np.square(integers).sum(axis=1) <= (norm * 1.7) ** 2]
+    # However her vector is rounded it passes; some of one that is as long as it may be comes near.
+    rng = np.random.default_rng(2)
+    vectors = sphere(3000, 4, 3)
+    rounded = np.ceil(np.abs(protocol.scaled(vectors)))
+    assert np.linalg.norm(rounded, axis=1).max() / 1.7 < norm
+    views = np.stack([np.maximum(passing, 0), np.maximum(-passing, 0)], axis=-1)
+    moved = np.linalg.norm(protocol.analyze(views), axis=1)
+    found = manipulation(protocol, 2, norm=norm)
+    assert (found.lower, found.upper) == (0.0, pytest.approx(2.0 * moved.max(), rel=1e-12))
+    # Neither does an estimate of one coordinate, in whichever basis, move by more.
+    assert np.abs(protocol.analyze(views) @ rng.normal(size=4)).max() <= moved.max() * 10
+    assert manipulation(protocol, 0, norm=norm).upper == 0.0
+    # The finer the steps, the nearer to one honest user's worth.
+    assert manipulation(UnaryVectorSum(Poisson(9, 1.0), 384, 2.0**16), 1, norm=1.0003).upper == pytest.approx(1.0003)
+    assert 1.0 < honest_norm(UnaryVectorSum(Poisson(9, 1.0), 384, 2.0**16)) < 1.0003
+    for call, kind, said in (
+        (lambda: manipulation(protocol, 1, 3, norm=1.0), ValueError, r"^norm=1\.0 must be omitted where cap=3"),
+        (lambda: manipulation(protocol, 1, norm=0.0), ValueError, r"^norm=0\.0 must be"),
+        (lambda: manipulation(BITSUMS[0], 1, norm=1.0), TypeError, r"^norm=1\.0 must be omitted but for a Unary"),
+    ):
+        with pytest.raises(kind, match=said):
+            call()
+
+
+def test_one_per_cent_of_cheats_before_and_after() -> None:
+    """The table of docs/crowds.md: 300 of 30,000 users attack, whoever the honest are, and none gets farther."""
+    users, cheats, rng = 30_000, 300, np.random.default_rng(8)
+    honest = users - cheats
+
+    def moved(protocol: Any, view: Any, forged: Any) -> float:
+        difference = protocol.analyze(view + forged) - protocol.analyze(view)
+        return float(np.linalg.norm(difference))
+
+    # A bit, at (2, 1e-6) for 768 sums: before, by messages of her own and by a flipped bit; after, by what she holds.
+    poisson = Poisson(users, 3829.2)
+    before = poisson.sample_view(np.array(14_000), rng, participants=honest)
+    assert moved(poisson, before, cheats * 11) == manipulation(poisson, cheats, 11).upper == 3300.0
+    flipped = RandomizedResponse(users, 0.0934)
+    view = flipped.sample_view(np.array(14_000), rng, participants=honest)
+    most = manipulation(flipped, cheats).upper
+    assert moved(flipped, view, np.array([0, cheats])) == pytest.approx(most)
+    assert 334 < most < 335
+    for protocol in (AugmentedSum(users, 1, 483, 0.833, 64.0), AugmentedSum(users, 5, 88, 0.7788, smallest=1)):
+        held = protocol.smallest + rng.integers(0, protocol.levels + 1, honest)
+        messages, levels = protocol.randomize(held, rng).symbols, protocol.levels
+        views, dummies = [], protocol.dummies()
+        for ones in (0, 1):  # the shuffler hands on as many messages of hers as of anybody, and the same dummies
+            sent = [*messages, *[ones] * (cheats * levels)]
+            views.append(protocol.view([*sent, *dummies]))
+        low, high = (float(protocol.analyze(each)) for each in views)
+        assert high - low == manipulation(protocol, cheats).upper == cheats * levels
+    # A vector of norm 1, at (1, 1e-6): 384 coordinates.
+    vectors = UnaryVectorSum(Poisson(users, 9331.0), 384, 16.0887)
+    view = vectors.sample_view(np.tile(sphere(1, 384, 1), (2000, 1)), rng)
+    for cap, each, worth in ((1017, 17, 8.2), (656, 5, 3.6)):
+        forged = np.zeros((384, 2), dtype=np.int64)
+        full, rest = divmod(cap, each)
+        forged[:full, 0] = cheats * each
+        forged[full, 0] = cheats * rest
+        found = manipulation(vectors, cheats, cap, per_count=each).upper
+        assert moved(vectors, view, forged) == pytest.approx(found)
+        assert found / cheats == pytest.approx(worth, rel=0.02)
+        # Not if both signs are sent, nor fewer messages of one.
+        assert moved(vectors, view, np.repeat(forged[:, :1] // 2, 2, axis=1)) < 1e-6 < found
+    norm = honest_norm(vectors)
+    forged[:] = 0
+    forged[0, 0] = cheats * math.floor(norm * vectors.scale)
+    found = manipulation(vectors, cheats, norm=norm).upper
+    assert 0.97 * found < moved(vectors, view, forged) <= found
+    assert found / cheats == pytest.approx(2.22, rel=0.01)
 
 
 LOCAL: tuple[Any, ...] = (

@@ -238,8 +238,7 @@ def test_tiny_masses_of_many_users_contain_what_the_end_attains() -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("users", "p", "square", "bits", "width"),
-    [(1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)],
+    ("users", "p", "square", "bits", "width"), [(1600, 0.15, 25.0, 384, 0.0022), (50, 0.2, 4.0, 64, 0.008)]
 )
 def test_a_joint_change_takes_the_cover_that_is_sharp_for_it(
     users: int, p: float, square: float, bits: int, width: float

@@ -37,31 +37,6 @@ def negative_binomial(z: int, shape: float, p: float) -> mp.mpf:
     return mp.binomial(z + shape - 1, z) * (1 - mp.mpf(p)) ** shape * mp.mpf(p) ** z
 
 
-def view_law(x: int, p: float, flood_shape: float, flood_p: float, size: int) -> dict[tuple[int, int], mp.mpf]:
-    """Return P(U = u, V = v) for (x + Z1 + Z3, Z2 + Z3), by summing over all three noises below `size`."""
-    geometric = [negative_binomial(z, 1, p) for z in range(size)]
-    flood = [negative_binomial(z, flood_shape, flood_p) for z in range(size)]
-    law: dict[tuple[int, int], mp.mpf] = {}
-    for z1, z2, z3 in itertools.product(range(size), repeat=3):
-        key = (x + z1 + z3, z2 + z3)
-        law[key] = law.get(key, mp.mpf(0)) + geometric[z1] * geometric[z2] * flood[z3]
-    return law
-
-
-@pytest.mark.long
-def test_pair_is_the_law_of_the_two_counts() -> None:
-    p, flood_shape, flood_p, size = 0.35, 2.5, 0.3, 44
-    with mp.workdps(30):
-        zero, one = (view_law(x, p, flood_shape, flood_p, size) for x in (0, 1))
-        outcomes = set(zero) | set(one)
-        sides = zip(three_nb(p, flood_shape, flood_p), (one, zero), (zero, one), strict=True)
-        for (pair, first, second), epsilon in itertools.product(sides, (-0.6, 0.0, 0.2, 0.8, 1.1)):
-            growth = mp.exp(epsilon)
-            direct = mp.fsum(max(first.get(o, mp.mpf(0)) - growth * second.get(o, mp.mpf(0)), 0) for o in outcomes)
-            # The direct sum stops at `size`, which leaves out less than 1e-18 of mass.
-            assert float(direct) == pytest.approx(pair.delta(epsilon).midpoint, rel=1e-10, abs=1e-16)
-
-
 @pytest.mark.parametrize("direction", list(Direction))
 def test_engine_agrees_with_arb(direction: Direction) -> None:
     p, flood_shape, flood_p = 0.98, 12.0, 0.99
@@ -119,22 +94,6 @@ def test_published_floods_that_are_too_large_to_be_listed_are_proved_in_closed_f
     assert row.guarantee.side is Side.UPPER_BOUND
     assert not any("confirm" in note for note in row.notes)
     assert row.messages_per_user < 12
-
-
-@pytest.mark.long
-def test_exact_plan_at_the_main_job() -> None:
-    budget = Budget("2", "1e-6")
-    row = plan("3nb", budget, users=30_000, instances=768)
-    published = plan("3nb", budget, users=30_000, instances=768, method="published")
-    # Geometric noise needs 88, and one negative binomial noise 62.5.
-    assert row.bitsum_rmse <= 63
-    assert row.protocol.shape > 4
-    assert 1.99 < row.guarantee.epsilon <= 2
-    assert row.messages_per_user < 1.1 < published.messages_per_user
-    again = account(row.protocol, instances=768, delta=1e-6, relative_width=1e-5)
-    assert again.epsilon.upper <= 2.0005
-    assert again.epsilon.lower > 1.99
-    assert again.epsilon.width <= 1e-3 * again.epsilon.upper
 
 
 @pytest.mark.long

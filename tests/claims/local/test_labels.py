@@ -16,7 +16,6 @@ from dpverify.planning.account import account
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.local.randomized_response import RandomizedResponseMean
 from protocols.user_level.local_selection import HadamardSelection
-from tests.samples import assert_law
 
 CLAIMS = LabelClaims()
 
@@ -74,13 +73,6 @@ def test_the_largest_loss_is_attained_by_the_first_two_inputs(classes: int) -> N
     bound = CLAIMS.pure_epsilon(mechanism, ThreatModel.LOCAL)
     assert (bound.lower, bound.upper) == (pytest.approx(loss, abs=1e-14),) * 2
     assert CLAIMS.curve(mechanism, Full(1), ThreatModel.LOCAL).delta(bound.upper).upper <= 1e-12
-
-
-def test_reports_follow_their_law() -> None:
-    mechanism = LabelRandomizedResponse(4, 0.9)
-    law = CLAIMS.report_law(mechanism, 2)
-    drawn = mechanism.randomize(np.full(20_000, 2), np.random.default_rng(5))
-    assert_law(drawn.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))
 
 
 def test_variances_are_those_of_the_enumerated_estimates() -> None:

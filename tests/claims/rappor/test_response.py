@@ -4,7 +4,6 @@ import itertools
 import math
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from dpverify.changes import Full
@@ -132,16 +131,6 @@ def test_the_figures_of_the_theorems() -> None:
     exactly = math.comb(100, 75) * Fraction(1, 4) ** 75 * Fraction(3, 4) ** 25
     more = sum(math.comb(100, k) * Fraction(1, 4) ** k * Fraction(3, 4) ** (100 - k) for k in range(75, 101))
     assert (f"{float(exactly):.3e}", f"{float(more):.3e}") == ("1.279e-25", "1.435e-25")
-
-
-@pytest.mark.parametrize(("p", "mean", "tail"), [(0.25, 97.0, 8.8e-10), (0.5, 144.5, 0.501)])
-def test_the_figure_with_145_ones_has_another_p(p: float, mean: float, tail: float) -> None:
-    zero, one = Rappor(256, 4, f=0.5, p=p, q=0.75).report_probabilities
-    law = np.ones(1)
-    for chance in [zero] * 252 + [one] * 4:
-        law = np.convolve(law, [1 - chance, chance])
-    assert law @ np.arange(257) == pytest.approx(mean)
-    assert law[145:].sum() == pytest.approx(tail, rel=2e-3)
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0, 4.0])

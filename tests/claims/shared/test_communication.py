@@ -25,10 +25,8 @@ from protocols.bitsum import (
     ThreeNB,
 )
 from protocols.histogram import Histogram
-from protocols.kde import KernelDensityProtocol
-from protocols.lsq import GaussianFeatures, LSQFamily, RandomSigns
 from tests.refusals import refused
-from tests.samples import FALSE_ALARM, assert_mean
+from tests.samples import FALSE_ALARM
 
 USERS = 6
 SILENT = [NegativeBinomial(USERS, 3.5, 0.4), Poisson(USERS, 4.0), ThreeNB(USERS, 0.6, 2.5, 0.7, shape=2.0)]
@@ -100,19 +98,6 @@ def test_law_against_simulated_users(protocol: BitsumProtocol) -> None:
     assert_chances(claims_of(protocol).messages_law(protocol, instances, counted), counts)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("family", [GaussianFeatures(2), RandomSigns(2)], ids=repr)
-def test_features_of_kernels_are_fair_coins(family: LSQFamily) -> None:
-    protocol, x, rng, private = ThreeNB(2, 0.4, 1.0, 0.5), [[1.0, 0.0], [0.6, 0.8]], *map(np.random.default_rng, (1, 2))
-    counts = np.array(
-        [
-            KernelDensityProtocol(protocol, family.sample(3, rng)).randomize(x, private).per_user(2)[0]
-            for _ in range(3000)
-        ]
-    )
-    assert_chances(claims_of(protocol).messages_law(protocol, 3, 0.5), counts)
-
-
 def test_histogram_users_send_one_message_per_other_bucket_and_noise() -> None:
     protocol, rng = Histogram(under_estimating(USERS, 2.0, 0.5), 4), np.random.default_rng(72)
     law = HistogramClaims().messages_law(protocol)
@@ -154,17 +139,6 @@ def test_rows_and_bits() -> None:
     assert row.silence.midpoint == pytest.approx(math.exp(-2 * 4.0 / USERS), rel=1e-12)
 
 
-def test_3nb_costs_more_again_where_epsilon_is_large() -> None:
-    # wagner2025-section-4.2-3nb: the o(1) does not vanish as epsilon grows.
-    def surplus(users: int, epsilon: float) -> float:
-        claims = BITSUM_CLAIMS["3nb"]
-        return claims.messages_per_user(claims.published(users, epsilon, 1e-8)) - 1.0
-
-    assert surplus(100, 0.1) > surplus(100, 30.0) < surplus(100, 100.0) < surplus(100, 300.0)
-    assert surplus(100, 1e5) == pytest.approx(2 * 3 * 0.99 * 1e5 / math.expm1(0.2) / 100, rel=1e-3)
-    assert surplus(1_000_000, 30.0) < 1e-2
-
-
 def test_bad_arguments() -> None:
     with pytest.raises(TypeError, match=r"has no claims"):
         communication(ExactSum(3))
@@ -175,11 +149,3 @@ def test_bad_arguments() -> None:
     for chance in (0.0, 1.0):
         with refused("chance"):
             communication(SILENT[0], chance=chance)
-
-
-def test_expected_messages_against_simulation() -> None:
-    rng = np.random.default_rng(73)
-    for protocol in SILENT:
-        counts = np.concatenate([protocol.randomize(np.ones(USERS, int), rng).per_user(USERS) for _ in range(3000)])
-        row = communication(protocol)
-        assert_mean(counts, row.expected_messages, row.deviation**2)

@@ -153,24 +153,6 @@ def test_far_members_are_kept_by_their_suprema() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    ("users", "p", "instances", "delta"), [(20_000, 0.0106, 64, 1e-8), (100_000, 0.0572, 384, 1e-6)]
-)
-def test_suprema_of_members_far_from_the_end_are_as_good_as_the_members(
-    users: int, p: float, instances: int, delta: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def farthest() -> float:
-        cover.cache_clear()
-        choice = covers(cover(users, p, 512, 1e-26)).others[0]
-        return FamilyComposition(choice, instances, reference_delta=delta).epsilon(delta, quick=True).upper
-
-    kept = farthest()
-    monkeypatch.setattr(response_pairs, "_NEAR", 0.5)
-    assert kept <= farthest() * (1.0 + 1e-4)
-    cover.cache_clear()
-
-
-@pytest.mark.long
 def test_no_slope_is_followed_where_epsilon_jumps(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(*arguments: object) -> Pairs:
         raise AssertionError("a slope leads nowhere here")

@@ -8,12 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.claims.user_level.littlestone import (
-    enough_batch,
-    enough_runs,
-    frequencies_of_law,
-    stable_share,
-)
+from dpverify.claims.user_level.littlestone import enough_batch, enough_runs, frequencies_of_law, stable_share
 from protocols.user_level.littlestone import FrequentHypotheses, FrequentLearner, VersionSpaces, examples_of_run
 from protocols.user_level.representations import DecisionLists, FiniteClass, Representation, Thresholds
 from tests.samples import assert_law
@@ -163,30 +158,6 @@ def test_each_step_of_the_proof_holds_in_fractions(representation: Representatio
     assert largest >= Fraction(d + 1, round(1.0 / stable_share(d)))
 
 
-def test_fair_coins_for_labels_are_not_enough() -> None:
-    # A coin names the label where two entrants differ, and the one that it contradicts wins: no 2^-d.
-    reference = Reference(SEVEN.concepts, 3)
-    assert reference.dimension(reference.full) == 2
-    winners = {(reference.full, ()): Fraction(1)}
-    largest = []
-    for _ in range(3):
-        entrants: Counter[tuple[Space, tuple[int, ...]]] = Counter()
-        for ((space, _), chance), x in itertools.product(winners.items(), reference.points):
-            label = reference.target[x]
-            left = reference.keep(space, x, label)
-            entrants[left, reference.predict(left or reference.keep(reference.full, x, label))] += chance / 9
-        largest.append(max(sum(p for (_, g), p in entrants.items() if g == f) for _, f in entrants))
-        made: Counter[Outcome] = Counter()
-        for ((one, f), chance), ((two, g), other) in itertools.product(entrants.items(), repeat=2):
-            if f != g:
-                x = min(x for x in reference.points if f[x] != g[x])
-                for label in (0, 1):
-                    made[reference.keep(one if f[x] != label else two, x, label), ()] += chance * other / 2
-        winners = {outcome: chance / made.total() for outcome, chance in made.items()}
-    assert largest == [Fraction(1, 9), Fraction(23, 162), Fraction(59353, 387764)]
-    assert max(largest) < Fraction(1, 4)
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(("representation", "rounds"), [(SEVEN, 0), (SEVEN, 1), (SEVEN, 2), (CUBE, 3)])
 def test_runs_have_the_exact_law(representation: Representation, rounds: int) -> None:
@@ -231,22 +202,6 @@ def test_a_random_threshold_is_seldom_near_a_frequency() -> None:
                 middles, widths = 0.5 * (cuts[1:] + cuts[:-1]), np.diff(cuts)
                 bad = (np.abs(middles[:, np.newaxis] - frequencies).min(axis=1) <= near) @ widths
                 assert bad / (share / 2) <= 0.5 * unstable + 1e-12
-
-
-@pytest.mark.long
-def test_a_sample_leads_where_its_law_does() -> None:
-    # All that is proved, at once: frequencies from t runs and from the law choose the same for most thresholds.
-    share, unstable, rng = 0.5, 0.5, np.random.default_rng(6)
-    runs = enough_runs(share, unstable)
-    learner = FrequentLearner(POINTS, share=share, batch=3, runs=1)
-    disagreed = 0
-    for seed in range(400):
-        law, _ = random_law(POINTS, rng)
-        exact = frequencies_of_law(learner.spaces, law, 3).mean(axis=0)
-        assert exact.max() >= share
-        public = learner.drawn(np.random.default_rng(seed))
-        disagreed += public.chosen(rng.multinomial(runs, exact / exact.sum()) / runs) != public.chosen(exact)
-    assert disagreed <= unstable * 400
 
 
 def test_what_is_enough_are_closed_forms() -> None:

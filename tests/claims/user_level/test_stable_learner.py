@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from mpmath import fp
 from scipy import stats
 
 from dpverify.claims.user_level.correlated_sampling import total_variation
@@ -16,18 +15,12 @@ from dpverify.claims.user_level.stable_learner import (
     measured_stability,
     sample_counts,
 )
-from dpverify.formulas.protocols import user_level as formulas
 from dpverify.guarantee import CapacityError
-from dpverify.papers.entries import stated
-from dpverify.papers.theorem import Verdict
 from protocols.user_level.correlated_sampling import CorrelatedSampler
 from protocols.user_level.representations import Thresholds
 from protocols.user_level.stable_learner import WeighedHypotheses, WeighingLearner
 from tests.refusals import refused
 
-STABLE_LEARNER = stated("ghazi2021/user_level", "stable_learner")
-
-FOUND = {theorem.name: theorem for theorem in STABLE_LEARNER}
 LAW = np.array([[0.5, 0.0], [0.0, 0.2], [0.0, 0.3]])
 """Three points, of which the last two are positive."""
 
@@ -103,28 +96,6 @@ def test_enough_sharpness_makes_it_accurate_whatever_the_law() -> None:
     weights = np.exp(-sharpness * np.array([0.0, alpha, alpha, alpha]))
     assert weights[1:].sum() / weights.sum() >= 0.9 * failure
     assert enough_sharpness(4, 0.1, 0.05) == pytest.approx(2.0 * enough_sharpness(4, 0.1, 0.05, reached=0.0))
-
-
-def test_the_source_asks_for_much_more() -> None:
-    bits, beta, alpha = 4.0, 0.1, 0.1
-    sharpness = formulas.published_sharpness(fp, bits, alpha, beta)
-    published = formulas.published_samples(fp, sharpness, bits, beta)
-    assert published / enough_samples(16, sharpness, beta**2) > 5e6
-    assert enough_sharpness(16, alpha, beta / 2) < sharpness / 2
-    assert FOUND["ghazi2021-theorem-26"].verdict is Verdict.HOLDS_WITH_CONDITION
-
-
-def test_lemma_28_as_stated_is_not_enough_for_the_theorem() -> None:
-    beta = 0.1
-    stated, used = (2.0 * distance + 2.0 * beta**2 / 10.0 for distance in (beta / 10.0, beta**2 / 10.0))
-    assert used == pytest.approx(2.0 * beta**2 / 5.0)
-    assert used < beta**2 < stated
-
-
-def test_the_slack_pays_for_the_accuracy_of_what_is_returned() -> None:
-    # beta / 2 for H, 2^d e^-(d + ln(1/beta) + 10) for h_r, 2 beta^2 / 5 for A's own output.
-    for beta in (0.01, 0.5, 0.98):
-        assert beta / 2 + math.exp(-10.0) * beta + 0.4 * beta**2 <= beta
 
 
 def test_arguments_are_checked() -> None:

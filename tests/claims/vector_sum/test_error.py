@@ -6,33 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from mpmath import fp
 
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
-from dpverify.formulas.protocols import vector_sum as formulas
 from dpverify.papers.theorem import Verdict
 from protocols.vector_sum import VectorSum
-from tests.samples import assert_mean
 
 CLAIMS = VectorSumClaims()
 DIMENSION = 100
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    "protocol",
-    [
-        VectorSum(3, 3, 2, 0.3),
-        VectorSum(3, 3, 3, 0.2, sampled=2, centre=0.5),
-        VectorSum(3, 3, 1, 0.4, sampled=2, stratified=True, centre=0.25),
-        VectorSum(3, 3, 2, 0.4, sampled=3),
-    ],
-)
-def test_mse_is_the_simulated_one(protocol: VectorSum) -> None:
-    rng, vectors = np.random.default_rng(7), np.array([[0.0, 0.3, 1.0], [0.9, 0.5, 0.2], [0.1, 0.45, 0.77]])
-    views = np.stack([protocol.sample_view(vectors, rng) for _ in range(8000)])
-    squares = (protocol.analyze(views) - vectors.sum(axis=0)) ** 2
-    assert_mean(squares, CLAIMS.mse(protocol, vectors))
 
 
 @pytest.mark.parametrize("centre", [0.0, 0.5, 0.8])
@@ -66,18 +46,6 @@ def test_the_error_of_a_mean_is_in_the_unit_of_the_inputs() -> None:
     worst = max(float(CLAIMS.mse(protocol, np.tile(corner, (10, 1))).sum()) for corner in corners)
     assert CLAIMS.rmse(protocol) >= math.sqrt(worst / 3) / 10
     assert CLAIMS.rmse(protocol) == pytest.approx(math.sqrt(CLAIMS.worst_mse(protocol) / 3) / 10, rel=1e-12)
-
-
-@pytest.mark.parametrize("levels", [1, 2, 5])
-@pytest.mark.parametrize("gamma", [0.01, 0.3, 0.8])
-def test_variance_bound_of_the_proof(levels: int, gamma: float) -> None:
-    protocol = VectorSum(1, 1, levels, gamma)
-    values = np.linspace(0.0, 1.0, 401)
-    exact = CLAIMS.sampled_mse(protocol, values) * (1.0 - gamma) ** 2
-    reports = protocol.report_law(values[:, np.newaxis])[:, 0]
-    grid = np.arange(levels + 1) / levels
-    assert exact == pytest.approx(float((reports @ grid**2 - (reports @ grid) ** 2).max()), rel=1e-9)
-    assert exact <= float(formulas.report_variance_bound(fp, levels, gamma))
 
 
 def test_normalization_and_sampling_error() -> None:

@@ -9,14 +9,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from mpmath import fp
-from scipy import stats
 
 from dpverify.changes import Full
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.protocols import vector_sum as formulas
 from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
-from dpverify.papers.theorem import Verdict
 from dpverify.planning.account import account
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_view
@@ -243,70 +241,6 @@ def test_too_few_users_are_infeasible() -> None:
 # ---------------------------------------------------------------------- the counterexamples of the entries
 
 
-def verdict(name: str) -> Verdict:
-    return next(theorem for theorem in CLAIMS.theorems if theorem.name == name).verdict
-
-
-def test_theorem_fails_for_delta_near_one() -> None:
-    assert verdict("scott2022-theorem-4.1") is Verdict.FAILS
-    protocol = CLAIMS.published(USERS, DIMENSION, LEVELS, EPSILON, 0.9999, sampled=DIMENSION)
-    found = FamilyComposition(CLAIMS.attained_pairs(protocol), DIMENSION, relative_width=1e-3).delta(EPSILON)
-    assert found.lower > 1.0 - 1e-7
-
-
-def test_composition_step() -> None:
-    assert verdict("scott2022-theorem-4.1-composition") is Verdict.HOLDS_WITH_CONDITION
-    log = math.log(1 / 0.9)
-    each = 0.95 / (2.0 * math.sqrt(2.0 * log))
-    assert math.sqrt(2.0 * log) * each + each * math.expm1(each) == pytest.approx(2.35, abs=0.005)
-
-
-def test_linked_reports_reveal_more_than_their_histograms() -> None:
-    assert verdict("scott2022-lemma-4.4-product") is Verdict.PROOF_WRONG
-    protocol = VectorSum(2, 2, 1, 0.5, sampled=2)
-    grid = list(itertools.product((0, 1), repeat=2))
-    apart = together = 0.0
-    for x, y, other in itertools.product(grid, repeat=3):
-        laws = [[message_law(protocol, z), message_law(protocol, other)] for z in (x, y)]
-        apart = max(apart, hockey_stick(*(shuffled(law) for law in laws), 0.5))
-        together = max(together, hockey_stick(*(shuffled(law, linked=True) for law in laws), 0.5))
-    assert apart == pytest.approx(0.3446, abs=1e-4)
-    assert together == pytest.approx(0.3902, abs=1e-4)
-
-
-def test_sample_size_step() -> None:
-    assert verdict("scott2022-lemma-4.5-sample-size") is Verdict.PROOF_WRONG
-    truth = stats.binom.sf(5, 300, 1 / 100)
-    assert truth == pytest.approx(0.08, abs=0.005)
-    assert truth > math.exp(-301 / 3)
-
-
-def test_domain_step() -> None:
-    assert verdict("scott2022-lemma-4.5-domain") is Verdict.PROOF_WRONG
-    for levels in (1, 3):
-        law = VectorSum(1, 1, levels, 0.6).report_law([[0.0]])[0, 0]
-        assert law[levels] == pytest.approx(0.6 / (levels + 1))
-
-
-def test_choice_of_levels() -> None:
-    assert verdict("scott2022-theorem-4.6-levels") is Verdict.PROOF_WRONG
-    users, delta = 10**8, 1e-6
-    levels = float(formulas.levels_theorem(fp, EPSILON, delta, 1, users, 1))
-    gamma = float(formulas.gamma_theorem(fp, EPSILON, delta, 1, levels, users, 1))
-    assert gamma == pytest.approx(0.5, rel=1e-12)
-    protocol = VectorSum(users, 1, round(levels), gamma)
-    stated = float(formulas.mse_theorem(fp, EPSILON, delta, 1, users, 1, gamma))
-    assert CLAIMS.sampled_mse(protocol, [0.0]) > 50.0 * stated
-    # With the cube root, both choices against brute force.
-    slope = 0.5 * float(formulas.gamma_theorem(fp, EPSILON, delta, 1, 1, users, 1))
-    k = np.linspace(1.0, 200.0, 100_001)
-    least = (1.0 / (4.0 * k**2) + slope * k).min()
-    balanced = float(formulas.balancing_levels(fp, slope))
-    assert 1.0 / (4.0 * balanced**2) == pytest.approx(slope * balanced)
-    assert least == pytest.approx(0.75 * (2.0 * slope) ** (2.0 / 3.0), rel=1e-6)
-    assert least == pytest.approx((27.0 / 32.0) ** (1 / 3) * (1.0 / (4.0 * balanced**2) + slope * balanced), rel=1e-6)
-
-
 def test_a_run_is_as_many_reports_and_what_hides_too_few_of_them() -> None:
     protocol = VectorSum(500, 8, 3, 0.5, 3)
     claims, adversary = VectorSumClaims(), ThreatModel.COMMUNICATION
@@ -339,17 +273,6 @@ def test_who_reports_one_coordinate_of_a_block_is_counted_exactly(dimension: int
     found = CLAIMS._alone(VectorSum(9, dimension, 1, 0.5, sampled=sampled))
     hidden = max(alone, Fraction(sampled, dimension))  # or what revealing the sampled set leaves
     assert hidden * (1 - Fraction(1, 10**13)) <= Fraction(found) <= hidden
-
-
-def test_a_subset_is_drawn_as_one_of_each_block_of_a_random_partition() -> None:
-    # All partitions of five into blocks of two, two and one, and all choices: every set of three equally often.
-    counts: dict[tuple[int, ...], int] = {}
-    for order in itertools.permutations(range(5)):
-        for chosen in itertools.product(order[:2], order[2:4], order[4:]):
-            key = tuple(sorted(chosen))
-            counts[key] = counts.get(key, 0) + 1
-    assert len(counts) == 10
-    assert len(set(counts.values())) == 1
 
 
 def test_a_uniform_subset_needs_few_times_what_stratified_sampling_does() -> None:

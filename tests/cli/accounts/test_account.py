@@ -34,13 +34,8 @@ def test_account(name: str, run: Run, capsys: pytest.CaptureFixture[str]) -> Non
     assert cli.main(["account", name, *ACCOUNTED[name], "--instances", "2", "--epsilon", "1"]) == 0
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("name", ["rr", "poisson"])
-def test_account_of_a_joint_change_and_of_points_of_a_ball(
-    name: str, run: Run, capsys: pytest.CaptureFixture[str]
-) -> None:
-    parameters = ["--users", "200", "--flip-probability", "0.2"] if name == "rr" else ACCOUNTED[name]
-    words = ["account", name, *parameters, "--instances", "4", "--delta", "1e-4"]
+def test_account_of_a_joint_change_and_of_points_of_a_ball(run: Run) -> None:
+    words = ["account", "poisson", *ACCOUNTED["poisson"], "--instances", "4", "--delta", "1e-4"]
     change = ["--squared-change", "1.5"]
     found, ball = run(*words, *change, "--json"), run(*words, *change, "--ball", "--json")
     assert found["change"] == {"kind": "joint", "squared_change": 1.5, "coordinates": 4}
@@ -50,8 +45,6 @@ def test_account_of_a_joint_change_and_of_points_of_a_ball(
     assert "I = 4 instances, T^2 = 1.5" in shown[0]
     assert "Change: the squared changes of the bits' probabilities add up to 1.5 at most." in shown[0]
     assert "the squares of 2b - 1" in shown[1]
-    assert cli.main([*words, "--ball"]) == 2
-    assert capsys.readouterr().err.startswith("--ball must be omitted without --squared-change")
 
 
 @pytest.mark.parametrize(
@@ -62,24 +55,20 @@ def test_account_of_a_joint_change_and_of_points_of_a_ball(
         ["pure", "--p", "0.7", "--threat-model", "model"],
     ],
 )
-def test_the_shape_of_the_noise(words: list[str], run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shape_of_the_noise(words: list[str], run: Run) -> None:
     def upper(*shape: str) -> float:
         found = run("account", *words, *shape, "--instances", "2", "--delta", "1e-4", "--json")
         return float(found["epsilon"]["upper"])
 
     assert upper() == upper("--shape", "1") > upper("--shape", "3")
-    assert cli.main(["account", *words, "--shape", "0", "--instances", "2", "--delta", "1e-4"]) == 2
-    assert capsys.readouterr().err == "--shape='0' must be a finite number in (0, inf).\n"
 
 
-def test_the_two_views_of_pure(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_two_views_of_pure(run: Run) -> None:
     words = ["account", "pure", "--p", "0.5", "--drop-probability", "0.1", "--instances", "2", "--delta", "0", "--json"]
     for threat_model, loss in (("communication", math.log(10)), ("model", math.log(0.1 + 0.9 / 0.5))):
         found = run(*words, "--threat-model", threat_model)
         assert found["epsilon"]["upper"] == pytest.approx(2 * loss)
         assert found["guarantee"]["threat_model"] == threat_model
-    assert cli.main([*words, "--threat-model", "nobody"]) == 2
-    assert "--threat-model='nobody' must be one of communication, model" in capsys.readouterr().err
 
 
 def test_account_contains_the_closed_form(run: Run) -> None:
@@ -99,11 +88,3 @@ def test_an_infinite_epsilon_is_strict_json(run: Run) -> None:
     # No count of ones at all, probability 0.45, happens for the bit 0 only: no epsilon is enough.
     assert run(*THREE_NB, "--delta", "1e-6", "--json")["epsilon"]["upper"] == "inf"
     assert "inf" in run(*THREE_NB, "--delta", "1e-6")
-
-
-def test_integers_may_be_written_in_any_exact_way(run: Run) -> None:
-    texts = ("1000", "1e3", "1_000", "1000.0", "100e1")
-    words = ["account", "gaussian", "--sigma", "7", "--instances", "1", "--delta", "0.1"]
-    tables = {run(*words, "--users", text) for text in texts}
-    assert len(tables) == 1
-    assert "n = 1,000 users" in tables.pop()

@@ -10,13 +10,6 @@ KDE = ["account", "kde", "--users", "300", "--flip-probability", "0.3", "--delta
 
 
 @pytest.mark.long
-def test_several_runs_of_a_density_are_told(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["--dimension", "12", "--kernel", "laplacian", "--bits", "8", "--instances", "2"]
-    assert cli.main([*KDE, *words]) == 0
-    assert "2 runs" in capsys.readouterr().out
-
-
-@pytest.mark.long
 @pytest.mark.parametrize(
     ("words", "features"),
     [

@@ -10,12 +10,6 @@ BARE = ["audit", "rr", "--users", "20"]
 QUICK = [*BARE, "--flip-probability", "0.25"]
 RR = [*QUICK, "--trials", "4000"]
 CLAIM = ["--claim-epsilon", "0.78", "--claim-delta", "1e-3"]
-HERE = "tests.cli.audits.test_audit"
-
-
-def reported(bits: np.ndarray, rng: np.random.Generator) -> float:
-    """Randomized response with the wrong flip probability."""
-    return float((np.sum(bits ^ (rng.random(bits.size) < 0.1)) - 0.25 * bits.size) / 0.5)
 
 
 def not_a_number(bits: np.ndarray, rng: np.random.Generator) -> float:
@@ -30,13 +24,6 @@ def test_exit_status_and_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert found["claim"] == {"epsilon": pytest.approx(0.78), "delta": pytest.approx(1e-3)}
     assert found["seed"] == 1
     assert {"check", "p_value", "power", "fault", "evidence", "verdict"} <= set(found["results"][0])
-
-
-@pytest.mark.long
-def test_a_violation_is_status_1_and_named(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*QUICK, "--target", f"{HERE}:reported", "--trials", "300"]) == 1
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Violates: conformance of estimate" in text
 
 
 def test_too_few_trials_are_status_3(capsys: pytest.CaptureFixture[str]) -> None:
@@ -56,14 +43,6 @@ def test_resume_keeps_runs_and_refuses_another_audit(tmp_path: Path, capsys: pyt
     assert cli.main([*words, "--seed", "9", "--resume", str(file)]) == 2
     assert "another seed; it is left as it is" in capsys.readouterr().err
     assert file.read_bytes() == before
-
-
-@pytest.mark.long
-def test_a_figure_is_written(tmp_path: Path) -> None:
-    figure = tmp_path / "a.svg"
-    words = ["audit", "poisson", "--users", "9", "--mean", "12", "--trials", "100", "--plot", str(figure)]
-    assert cli.main(words) in (0, 1, 3)
-    assert figure.read_bytes().startswith(b"<?xml")
 
 
 def test_a_figure_never_costs_the_report(

@@ -36,17 +36,6 @@ def biased(rng: np.random.Generator) -> str:
 
 
 @pytest.mark.long
-def test_two_inputs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    figure = tmp_path / "a.png"
-    words = [*AUDIT, "--target", f"{HERE}:noisy", *PAIR, *CLAIM, "--plot", str(figure)]
-    assert cli.main([*words, "--trials", "20_000"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "Consistent: no event tried" in text
-    assert "Not tested: inputs other than these" in text
-    assert figure.stat().st_size > 1000
-
-
-@pytest.mark.long
 def test_an_anytime_audit_goes_on_where_it_was(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     claim = ["--claim-epsilon", "0.2", "--claim-delta", "0"]
     kept = ["--resume", str(tmp_path / "draws.npz"), "--trials", "20_000", "--anytime", "--json"]

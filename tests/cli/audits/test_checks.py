@@ -7,7 +7,6 @@ import pytest
 
 from dpverify import cli
 from dpverify.cli.audits.checks import account_command
-from dpverify.cli.examples import folded
 from dpverify.guarantee import Budget
 from dpverify.planning.sweeps.comparison import plan_bitsums
 
@@ -48,20 +47,6 @@ def test_a_plan_for_honest_users_is_checked_for_as_many(capsys: pytest.CaptureFi
     assert 0.99 < found["epsilon"]["upper"] <= 1.0
 
 
-@pytest.mark.long
-def test_a_plan_for_points_of_a_ball_is_checked_as_one(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["plan", *BUDGET, "--users", "60", "--instances", "4", "--squared-change", "1.5", "--bitsum", "rr"]
-    assert cli.main([*words, "--ball", "--method", "exact", "--json"]) == 0
-    (row,) = json.loads(capsys.readouterr().out)["rows"]
-    assert row["change"] == {"kind": "ball", "squared_change": 1.5, "coordinates": 4}
-    _, *check = shlex.split(row["check"])
-    assert check[check.index("--ball") - 2 :][:2] == ["--squared-change", "1.5"]
-    assert cli.main([*check, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["change"], found["parameters"]) == (row["change"], row["parameters"])
-    assert 0.99 < found["epsilon"]["upper"] <= 1.0
-
-
 def test_a_view_that_is_not_the_default_is_named(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--bitsum", "pure", "--threat-model", "model", "--method", "exact", "--json"]) == 0
     (row,) = json.loads(capsys.readouterr().out)["rows"]
@@ -77,14 +62,6 @@ def test_the_printed_lines_are_the_same_commands_in_eighty_columns(capsys: pytes
     # Both ends of the budget are decimals here, of which one is no float: the one below it is the plan's.
     assert [words[:-1] for words in map(shlex.split, found)] == [words[:-1] for words in expected]
     assert max(map(len, text.splitlines())) <= 80
-
-
-def test_a_command_is_folded_where_the_shell_joins_it() -> None:
-    command = "dpverify account rr --users 1 --flip-probability 0.25"
-    assert folded(command, 80) == command
-    narrow = folded(command, 30)
-    assert narrow == "dpverify account rr \\\n    --users 1 \\\n    --flip-probability 0.25"
-    assert shlex.split(narrow.replace("\\\n", " ")) == shlex.split(command)
 
 
 @pytest.mark.long

@@ -82,21 +82,6 @@ def test_one_budget_for_labels_too(data: Path, tmp_path: Path, capsys: pytest.Ca
     assert "must be a model of `classify --learner density`" in capsys.readouterr().err
 
 
-def test_options_of_the_other_learner_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["classify", "none.npz", "--labels", "y"]
-    for typed, said in (
-        (["--learner", "discriminant", "--label-epsilon", "5"], "--label-epsilon must be omitted with --learner disc"),
-        (["--ratio", "1.1"], "--ratio must be omitted with --learner density: it is of discriminant."),
-    ):
-        assert main([*words, *typed]) == 2
-        assert said in " ".join(capsys.readouterr().err.split())
-
-
-def test_what_is_no_model_is_said(data: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["predict", str(data), str(data)]) == 2
-    assert "must be a model that dpverify has written" in capsys.readouterr().err
-
-
 def test_too_few_users_are_noted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     X, y = blobs(60, 2, 4, 0)
     np.savez(tmp_path / "a.npz", X=X, y=y)

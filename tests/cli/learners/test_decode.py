@@ -11,12 +11,13 @@ from dpverify.cli import main
 from tests.learning.points import blobs
 
 
-@pytest.fixture
-def model(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     X, y = blobs(1500, 2, 4, 0)
-    np.savez(tmp_path / "points.npz", X=X, y=np.array(["no", "yes"])[y])
-    made = tmp_path / "model.npz"
-    words = ["classify", str(tmp_path / "points.npz"), "--labels", "y", "--output", str(made), "--seed", "1"]
+    folder = tmp_path_factory.mktemp("model")
+    np.savez(folder / "points.npz", X=X, y=np.array(["no", "yes"])[y])
+    made = folder / "model.npz"
+    words = ["classify", str(folder / "points.npz"), "--labels", "y", "--output", str(made), "--seed", "1"]
     assert main([*words, "--bits", "32"]) == 0
     return made
 
@@ -50,35 +51,25 @@ def test_words_of_classes(model: Path, vocabulary: Path, tmp_path: Path, capsys:
             assert row["word"] in shown
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["--top", "41"], "k=41 must be in [1, 40], the number of words in the vocabulary."),
-        (["--words", "labels"], "must have one named 'labels'."),
-        (["--score", "best"], "--score='best' must be one of distinctive, density"),
-        (["--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
-    ],
-)
 def test_mistakes_are_one_sentence(
-    model: Path, vocabulary: Path, words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    model: Path, vocabulary: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    flat = tmp_path / "flat.npz"
+    np.savez(flat, X=np.ones((5, 3)), words=np.array(list("abcde")))
     capsys.readouterr()
-    assert main(["decode", str(model), str(vocabulary), *words]) == 2
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert message in " ".join(told.err.split())
-    assert "Traceback" not in told.err
-
-
-def test_vectors_of_other_dimensions_and_other_files_are_refused(
-    model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    np.savez(tmp_path / "flat.npz", X=np.ones((5, 3)), words=np.array(list("abcde")))
-    capsys.readouterr()
-    assert main(["decode", str(model), str(tmp_path / "flat.npz"), "--top", "1"]) == 2
-    assert "has vectors of 3 dimensions, but must have the 4 of the model." in capsys.readouterr().err
-    assert main(["decode", str(tmp_path / "flat.npz"), str(model), "--top", "1"]) == 2
-    assert "must be a model that dpverify has written" in capsys.readouterr().err
+    for first, second, words, message in (
+        (model, vocabulary, ["--top", "41"], "k=41 must be in [1, 40], the number of words in the vocabulary."),
+        (model, vocabulary, ["--words", "labels"], "must have one named 'labels'."),
+        (model, vocabulary, ["--score", "best"], "--score='best' must be one of distinctive, density"),
+        (model, vocabulary, ["--csv", "no/such/folder/x.csv"], "--csv='no/such/folder/x.csv' must be in a folder"),
+        (model, flat, ["--top", "1"], "has vectors of 3 dimensions, but must have the 4 of the model."),
+        (flat, model, ["--top", "1"], "must be a model that dpverify has written"),
+    ):
+        assert main(["decode", str(first), str(second), *words]) == 2
+        told = capsys.readouterr()
+        assert told.out == ""
+        assert message in " ".join(told.err.split())
+        assert "Traceback" not in told.err
 
 
 def test_words_that_are_no_text_are_escaped(model: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

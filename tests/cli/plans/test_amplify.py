@@ -24,15 +24,6 @@ def test_every_randomizer_is_known(randomizer: str, capsys: pytest.CaptureFixtur
     assert json.loads(capsys.readouterr().out)["randomizer"] == randomizer
 
 
-@pytest.mark.long
-def test_the_inverse(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main([*WORDS, "--epsilon", "0.05", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert 0.05 < found["epsilon0"]["lower"] <= found["epsilon0"]["upper"]
-    assert cli.main([*WORDS, "--epsilon", "0.05"]) == 0
-    assert "proved to do" in capsys.readouterr().out
-
-
 def test_infinity_is_a_string(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--epsilon0", "1", "--delta0", "0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["epsilon"]["upper"] == "inf"

@@ -42,8 +42,7 @@ def test_every_option_reaches_the_library(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
-    "words",
-    ["1e-300 1e-300 1e18 --sparsity 1e18", "1e-300 1e-6 768", "1e300 1e-6 768", "1e-149 1e-300 1e18"],
+    "words", ["1e-300 1e-300 1e18 --sparsity 1e18", "1e-300 1e-6 768", "1e300 1e-6 768", "1e-149 1e-300 1e18"]
 )
 def test_shares_at_the_edges_of_the_floats_are_rows(words: str, capsys: pytest.CaptureFixture[str]) -> None:
     epsilon, delta, instances, *more = words.split()

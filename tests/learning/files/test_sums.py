@@ -28,16 +28,6 @@ def test_they_add_up_in_any_order() -> None:
         np.testing.assert_array_equal(first.ones, second.ones)
 
 
-def test_groups_of_users_are_pairs() -> None:
-    X, y = blobs(2, 2, 4, 0)
-    model = PrivateDensityClassifier(classes=[0, 1], bits=32)
-    for chunk, what in ((X, "a ndarray"), ((X, y, y), "a tuple of 3")):
-        with pytest.raises(TypeError, match=rf"^chunks must yield pairs \(X, y\) .*, but yields {what} at 1\.$"):
-            model.fit_chunks([(X, y), chunk])
-    with pytest.raises(ValueError, match=r"^chunks has no users, but must have at least 1\.$"):
-        model.fit_chunks([])
-
-
 def test_what_does_not_fit_together_is_refused() -> None:
     X, y = blobs(30, 3, 4, 0)
     sums = PrivateDensityClassifier(classes=[0, 1, 2], bits=32).partial_sums(X, y, part=4)

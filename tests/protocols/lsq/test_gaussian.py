@@ -5,9 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from protocols.lsq import (
-    GaussianFeatures,
-)
+from protocols.lsq import GaussianFeatures
 
 
 def test_gaussian_kernel_is_the_formula() -> None:

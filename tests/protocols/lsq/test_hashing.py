@@ -5,10 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from protocols.lsq import (
-    GaussianFeatures,
-    LaplacianBinning,
-)
+from protocols.lsq import GaussianFeatures, LaplacianBinning
 from protocols.lsq.hashing import HashedPartition
 from tests.protocols.lsq.test_base import HASHED
 from tests.refusals import refused

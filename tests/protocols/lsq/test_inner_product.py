@@ -7,10 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from protocols.lsq import (
-    Identity,
-    RandomSigns,
-)
+from protocols.lsq import Identity, RandomSigns
 from tests.refusals import refused
 
 

@@ -92,10 +92,7 @@ def test_a_restored_client_goes_on_where_it_was() -> None:
         ({"sent": {}}, "state must have the same values in 'permanent' as in 'sent'."),
         ({"sent": 5}, "state must have the same values in 'permanent' as in 'sent'."),
         ({"sent": {"secret": 0}}, "each of state['sent']=0 must be an integer in [1, inf)."),
-        (
-            {"sent": {"e\u0301": 1}, "permanent": {"e\u0301": "01"}},
-            "a value of state must be in Unicode's normal",
-        ),
+        ({"sent": {"e\u0301": 1}, "permanent": {"e\u0301": "01"}}, "a value of state must be in Unicode's normal"),
     ],
 )
 def test_a_state_is_checked(change: dict[str, Any], message: str) -> None:

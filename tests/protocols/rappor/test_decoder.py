@@ -74,25 +74,11 @@ def named_too_often(named: int, runs: int) -> bool:
     return bool(stats.binomtest(named, runs, 0.05, alternative="greater").pvalue <= FALSE_ALARM)
 
 
-@pytest.mark.long
-def test_few_candidates_are_estimated_without_bias() -> None:
-    # Hash functions and holders are the same in every run: 40 of 512 bits' candidates, of whom half hold nothing.
-    rng, held = np.random.default_rng(4), dict(list(HELD.items())[:20])
-    listed = [*held, *ABSENT[:20]]
-    runs = [decode(BitCounts.sample(MECHANISM, held, rng), listed) for _ in range(400)]
-    scores = np.stack([(run.counts - np.array([*held.values(), *[0] * 20])) / run.deviations for run in runs])
-    assert_mean(scores, 0.0)
-    # Less than one deviation for the frequent ones: the users themselves are meant here, not what they are drawn from.
-    assert 0.9 < scores[:, 20:].std() < 1.05
-    assert scores[:, :20].std() < 1.0
-    assert not named_too_often(sum(bool(set(run.found(0.05)) & set(ABSENT)) for run in runs), len(runs))
-
-
 @pytest.mark.parametrize(("f", "p", "q"), [(0.02, 0.02, 0.5), (0.5, 0.01, 0.1)])
 def test_few_users_per_cohort_are_estimated_without_bias(f: float, p: float, q: float) -> None:
     # About five users in each cohort, of whom most bits get no report at all.
     mechanism, rng, scores = Rappor(64, 2, 64, f=f, p=p, q=q), np.random.default_rng(7), []
-    for _ in range(40):
+    for _ in range(20):
         found = decode(BitCounts.sample(mechanism, {"word 1": 100, "word 2": 200}, rng), ["word 1", "word 2", *ABSENT])
         scores.append((found.counts[:2] - [100, 200]) / found.deviations[:2])
     assert abs(np.mean(scores)) < 0.5

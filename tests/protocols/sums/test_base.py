@@ -24,10 +24,10 @@ class SumContract:
             values = np.arange(present) % (protocol.largest + 1)
             total = int(values.sum())
             sampled = protocol.sample_view(np.full(20_000, total), rng, participants=present).tolist()
-            sent = [protocol.view(protocol.shuffled(protocol.randomize(values, rng), rng)) for _ in range(800)]
+            sent = [protocol.view(protocol.shuffled(protocol.randomize(values, rng), rng)) for _ in range(400)]
             real = [
                 protocol.view([s for v in values for s in protocol.report(v, entropy)] + protocol.dummies(entropy))
-                for _ in range(800)
+                for _ in range(400)
             ]
             assert_same_law(sent, sampled)
             assert_same_law(real, sampled)
@@ -92,7 +92,7 @@ def test_rounding_is_unbiased_and_exact_for_a_real_client() -> None:
     rng, entropy = np.random.default_rng(16), random.Random(16)
     law = {7: 0.25, 8: 0.75}
     assert_law(rounded(np.full(20_000, 3.1), 2.5, rng).tolist(), law)
-    assert_law([exactly_rounded("3.1", "2.5", entropy) for _ in range(4000)], law)
+    assert_law([exactly_rounded("3.1", "2.5", entropy) for _ in range(1500)], law)
     assert [exactly_rounded(Fraction(7, 2), 2), rounded(3.5, 2.0, rng).tolist()] == [7, 7]
     # Not 0.1 as a float, times 10: the fraction that is left over is met exactly.
     assert {exactly_rounded(0.1, 10, random.Random(seed)) for seed in range(99)} == {1}
@@ -120,8 +120,8 @@ def test_signed_integers_and_real_numbers_are_sent_as_steps(made: Any) -> None:
     signed, rng, entropy = made(largest=2, smallest=-2), np.random.default_rng(21), random.Random(21)
     assert (signed.levels, signed.step) == (4, 1)
     values = [-2, 2, -1]
-    assert_mean([signed.run(values, rng, participants=3) for _ in range(4000)], -1, 7.5)
-    sent = [signed.report(v, entropy) for _ in range(4000) for v in values]
+    assert_mean([signed.run(values, rng, participants=3) for _ in range(1500)], -1, 7.5)
+    sent = [signed.report(v, entropy) for _ in range(1500) for v in values]
     heard = [signed.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
     assert_mean(signed.analyze(heard, participants=3), -1, 7.5)
     # The plain protocol reads the same of numbers moved by 2.
@@ -131,8 +131,8 @@ def test_signed_integers_and_real_numbers_are_sent_as_steps(made: Any) -> None:
     rounding, step = 0.75 * 0.25, float(real.step)
     values = np.array([-0.1, 0.3, 0.0])
     variance = step**2 * (7.5 + rounding)
-    assert_mean([real.run(values, rng, participants=3) for _ in range(4000)], 0.2, variance)
-    sent = [real.report(v, entropy) for _ in range(4000) for v in ("0", -0.1, Fraction(0.3))]
+    assert_mean([real.run(values, rng, participants=3) for _ in range(1500)], 0.2, variance)
+    sent = [real.report(v, entropy) for _ in range(1500) for v in ("0", -0.1, Fraction(0.3))]
     heard = [real.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
     assert_mean(real.analyze(heard, participants=3), 0.2, variance)
     for values, number in (([0.31], 0.31), ([float("nan")], "inf"), ([-0.2], -0.2)):
