@@ -76,9 +76,7 @@ def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_quiet_loads_nothing_and_can_be_read_in_either_colours(
-    browser: Browser, written: Path, dark: bool
-) -> None:
+def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(browser: Browser, written: Path, dark: bool) -> None:
     with opened(browser, written, size=SIZES[0], dark=dark) as found:
         ground, text = found.page.evaluate(
             "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
@@ -93,6 +91,11 @@ def test_it_is_quiet_loads_nothing_and_can_be_read_in_either_colours(
             assert found.page.locator(".scroll caption").evaluate_all(wider) == 0, width
         assert found.complaints == []
         assert found.requests == [written.as_uri()]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_keeps_anybody_from_reading_it(browser: Browser, written: Path, dark: bool) -> None:
+    with opened(browser, written, dark=dark) as found:
         assert barriers(found.page) == []
 
 
