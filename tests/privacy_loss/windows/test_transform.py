@@ -1,4 +1,4 @@
-"""Composition: the exact rational divergence lies in every interval, and the intervals are narrow where it matters."""
+"""Composition: intervals that are narrow where it matters; `test_hunt` has exact products of random pairs in them."""
 
 import math
 from fractions import Fraction
@@ -6,8 +6,6 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
 
 from dpverify import account
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -15,46 +13,7 @@ from dpverify.privacy_loss.losses.pairs import approximate_dp, discrete_laplace,
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import CentralDiscreteGaussian, RandomizedResponse
-from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
-
-STEPS = st.sampled_from([1e-3, 0.02, 0.3])
-
-
-def sizes(pairs: list[RationalPair], counts: list[int]) -> int:
-    return math.prod(math.comb(len(p) + k - 1, k) for (p, _), k in zip(pairs, counts, strict=True))
-
-
-@pytest.mark.long
-@settings(max_examples=400, deadline=None)
-@given(st.lists(st.tuples(rational_pairs(12), st.integers(1, 8)), min_size=1, max_size=3), STEPS, st.floats(-6.0, 12.0))
-def test_no_interval_misses_the_exact_value(
-    factors: list[tuple[RationalPair, int]], step: float, epsilon: float
-) -> None:
-    pairs, counts = [pair for pair, _ in factors], [count for _, count in factors]
-    assume(sizes(pairs, counts) < 1500)
-    assume(all(floats(pair).losses.size for pair in pairs))
-    found = Composition(
-        [(connect_the_dots(floats(pair), step), count) for pair, count in zip(pairs, counts, strict=True)]
-    ).delta(epsilon)
-    exact = truth(pairs, counts, epsilon)
-    assert found.lower <= exact.upper
-    assert exact.lower <= found.upper
-
-
-@settings(max_examples=100, deadline=None)
-@given(rational_pairs(5), st.integers(2, 6), st.sampled_from([1e-2, 1e-4, 1e-7]))
-def test_epsilon_brackets_the_crossing(pair: RationalPair, count: int, delta: float) -> None:
-    assume(sizes([pair], [count]) < 1500)
-    distribution = floats(pair)
-    assume(distribution.losses.size)
-    found = Composition([(connect_the_dots(distribution, 0.01), count)]).epsilon(delta)
-    if math.isfinite(found.upper):
-        assert truth([pair], [count], found.upper).lower <= Fraction(delta)
-    else:
-        # Only if the infinite mass alone exceeds delta, up to its rounding.
-        assert truth([pair], [count], 1e3).upper > Fraction(delta) * Fraction(999, 1000)
-    if found.lower > 0:
-        assert truth([pair], [count], min(found.lower, 1e3)).upper > Fraction(delta)
+from tests.privacy_loss.exact import RationalPair, truth
 
 
 def test_many_fold_pure_mechanism_against_an_exact_binomial_sum() -> None:
