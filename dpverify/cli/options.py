@@ -75,6 +75,27 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+class _Spared:
+    """What typer asks to turn a text into a value, where there is none to turn: its own needs pydantic."""
+
+    def __init__(self, parameter: Any) -> None:
+        self.ours = parameter.type_descriptor.parameter_info.parser is _as_it_is
+        self.many = parameter.multiple or parameter.nargs == -1
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if self.ours or (value is None and not self.many):
+            return value
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def spare(command: Any) -> None:
+    """Spare a command typer's readers of the options that are read here, or omitted; of versions that have them."""
+    for parameter in command.get_params(typer.Context(command)):  # with --help
+        if getattr(parameter, "_runtime_param", ...) is None:
+            parameter._runtime_param = _Spared(parameter)
+
+
 def _each(
     parse: Callable[[str, str], Any], value: Callable[[Any], Any] = lambda read: read
 ) -> Callable[[str, str], tuple[Any, ...]]:
