@@ -24,31 +24,11 @@ from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import UNIT
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
-
-LOSS, COPIES = 0.5, 6
-MASSES = np.array([1.0, math.exp(LOSS)]) / (1.0 + math.exp(LOSS))
-EPSILONS = (0.0, 0.3, 1.2, 2.1)
-
-
-def pair(**errors: float) -> PrivacyLossDistribution:
-    return PrivacyLossDistribution(np.array([-LOSS, LOSS]), MASSES, **errors)  # type: ignore[arg-type]
+from tests.privacy_loss.test_engine_charges import COPIES, EPSILONS, LOSS, binomial, holds, pair
 
 
 def composed(**errors: float) -> ContourComposition:
     return ContourComposition([(connect_the_dots(pair(**errors), LOSS), COPIES)])
-
-
-def binomial(epsilon: float, *, shift: float = 0.0, scale: float = 1.0) -> float:
-    """Return the divergence of the composition if each loss is larger by `shift`, and each mass by a factor."""
-    terms = [
-        (math.comb(COPIES, j) * MASSES[1] ** j * MASSES[0] ** (COPIES - j), (2 * j - COPIES) * LOSS + COPIES * shift)
-        for j in range(COPIES + 1)
-    ]
-    return scale**COPIES * math.fsum(mass * -math.expm1(epsilon - total) for mass, total in terms if total > epsilon)
-
-
-def holds(interval: Interval, exact: float) -> bool:
-    return interval.lower <= exact <= interval.upper
 
 
 @pytest.mark.long
