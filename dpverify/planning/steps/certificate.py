@@ -52,7 +52,9 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     found, share = uncut(steps, delta)
     entries = found["together"]
     laws = [
-        _losses(entry, found["adjacency"]) if isinstance(step, NoisyStep) else _listed(step, share * _LEFT_OUT / count)
+        _losses(entry, found["adjacency"])
+        if isinstance(step, NoisyStep)
+        else _listed(step, share * _LEFT_OUT / count, entry)
         for entry, (step, count) in zip(entries, _single(steps), strict=True)
     ]
     counts = [entry["steps"] for entry in entries]
@@ -114,7 +116,8 @@ def _single(steps: Steps) -> list[tuple[Any, int]]:
             continue
         size, longer = divmod(step.steps, step.chosen)
         for each, times in ((size, step.chosen - longer), (size + 1, longer)):
-            found += [(RandomAllocation(step.noise, each, step.law), times * count)] if times else []
+            one = RandomAllocation(step.noise, each, step.law) if each > 1 else NoisyStep(step.noise, law=step.law)
+            found += [(one, times * count)] if times else []
     return found
 
 
@@ -132,7 +135,9 @@ def _grid(step: RandomAllocation, share: float) -> dict[str, Any]:
     low, high = (math.exp(end) for end in ends)
     sums = step.steps + math.sqrt(-2.0 * math.log(share) * step.steps * variance)
     most = math.log2(_RATIOS / (sums + high))
-    fine = math.floor(min(most, max(-0.5 * math.log2(6.0 * _SPREAD * variance), -math.log2(low) + 3.0, 0.0) + 1.0))
+    finest = max(-0.5 * math.log2(6.0 * _SPREAD * variance), -math.log2(low) + 3.0, 0.0)
+    # The largest loss of Laplace noise, which is likely in few steps, is as far off as a node is wide.
+    fine = math.floor(min(most, finest + (5.0 if step.law is NoiseLaw.LAPLACE else 1.0)))
     if fine < 0 or 4.0**-fine > 0.1 * variance:
         raise CapacityError(f"{step}, are too many in a pass for a certificate of random allocation.")
     ratios, last = [math.floor(math.ldexp(low, fine))], math.ceil(math.ldexp(high, fine))
@@ -141,10 +146,14 @@ def _grid(step: RandomAllocation, share: float) -> dict[str, Any]:
     return {"fine": fine, "ratios": ratios, "top": ratios[-1] + math.ceil(math.ldexp(sums, fine))}
 
 
-def _listed(step: RandomAllocation, share: float) -> list[tuple[Floats, Floats]]:
+def _listed(step: RandomAllocation, share: float, entry: dict[str, Any]) -> list[tuple[Floats, Floats]]:
     """Return losses of a pass and their logarithmic probabilities, of both directions, rounded."""
     pairs, _ = step.pair(Adjacency.ADD_REMOVE, share).listed()
-    return [(pair.losses, np.log(pair.masses / pair.masses.sum())) for pair in pairs]
+    # The grid of ratios goes beyond the largest loss of Laplace noise, which is likely in few steps.
+    first, *_, last = entry["ratios"]
+    ends = (abs(math.log(math.ldexp(max(1, ratio), -entry["fine"]))) for ratio in (first, last))
+    wider = max(ends) * step.noise if step.law is NoiseLaw.LAPLACE else 1.0
+    return [(pair.losses * wider, np.log(pair.masses / pair.masses.sum())) for pair in pairs]
 
 
 def _entry(step: Any, count: int, adjacency: str) -> dict[str, Any]:
@@ -161,9 +170,10 @@ def _entry(step: Any, count: int, adjacency: str) -> dict[str, Any]:
     moves = 1 if once else checker.moves(adjacency, step.law.value, step.sampling.value, step.rate)
     if not moves / 40 <= step.noise <= moves * 1e9:
         raise ValueError(f"noise={step.noise!r} must be from {moves / 40:g} to {moves * 1e9:g} for a certificate.")
-    found = {"law": step.law.value, "noise": repr(float(step.noise)), "sensitivity": "1"}
-    how = {"pass": step.steps} if once else {"sampling": step.sampling.value, "rate": repr(float(step.rate))}
-    return {**found, **how, "steps": count}
+    found: dict[str, Any] = {"law": step.law.value, "noise": repr(float(step.noise)), "sensitivity": "1"}
+    if isinstance(step, RandomAllocation):
+        return found | {"pass": step.steps, "steps": count}
+    return found | {"sampling": step.sampling.value, "rate": repr(float(step.rate)), "steps": count}
 
 
 def _losses(entry: dict[str, Any], adjacency: str) -> list[tuple[Floats, Floats]]:

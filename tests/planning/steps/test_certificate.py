@@ -24,7 +24,7 @@ from dpverify.planning.steps.step import NoisyStep, Steps
         ([NoisyStep(0.1, law="laplace")], "add-remove", 1e-4),  # the largest loss is inside the last cell
         ([(NoisyStep(9.0), 2), (NoisyStep(4.0, 0.1), 10)], "replace-one", 2e-3),
         ([(RandomAllocation(2.0, 10), 3), (NoisyStep(9.0), 1)], "zero-out", 1e-4),
-        ([(RandomAllocation(2.0, 7, "laplace", chosen=2), 1)], "add-remove", 1e-3),
+        pytest.param([RandomAllocation(2.0, 7, "laplace", chosen=2)], "add-remove", 1e-3, marks=pytest.mark.long),
     ],
 )
 def test_a_certificate_is_accepted_and_near_the_account(parts: Any, adjacency: str, wider: float | None) -> None:
@@ -94,6 +94,7 @@ def test_whoever_changes_a_field_is_refused(tmp_path: Any) -> None:
     assert checker.main(file) == 2
 
 
+@pytest.mark.long
 def test_whoever_changes_a_pass_is_refused() -> None:
     certificate = step_certificate(Steps([(RandomAllocation(2.0, 10, "laplace"), 2)]), delta="1e-6")
     (entry,) = certificate["together"]
