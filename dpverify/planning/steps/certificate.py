@@ -115,9 +115,9 @@ def _single(steps: Steps) -> list[tuple[Any, int]]:
             found.append((step, count))
             continue
         size, longer = divmod(step.steps, step.chosen)
-        for each, times in ((size, step.chosen - longer), (size + 1, longer)):
+        for each, times in ((size, step.chosen - longer), *([(size + 1, longer)] if longer else [])):
             one = RandomAllocation(step.noise, each, step.law) if each > 1 else NoisyStep(step.noise, law=step.law)
-            found += [(one, times * count)] if times else []
+            found.append((one, times * count))
     return found
 
 
