@@ -48,6 +48,12 @@ ONLY_READ = {
     "rehearse",
 }
 """Commands whose examples are only read here: they take long, or never end; their own tests run them."""
+SECONDS = {
+    *("audit selection", "audit vector-sum", "audit augmented-sum", "audit histogram", "audit split-and-mix"),
+    *("amplify", "design", "canaries", "account noisy-step", "account days", "account steps"),
+    *("least", "least messages", "least epsilon", "least noise"),
+}
+"""Those whose examples take one, or nearly."""
 
 
 def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, Any]]:
@@ -91,7 +97,14 @@ def test_examples_are_read(name: str) -> None:
             command.make_context(name, words[len(name.split()) :])
 
 
-@pytest.mark.parametrize("name", [name for name in EXAMPLES if name not in ONLY_READ])
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.long] if name in SECONDS else [])
+        for name in EXAMPLES
+        if name not in ONLY_READ
+    ],
+)
 def test_examples_run(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -83,14 +83,14 @@ def test_published_is_all_that_a_pickle_needs(learned: tuple[PrivateDensityClass
 
 
 def test_streams_parts_and_partitions_are_the_same_for_the_same_parts() -> None:
-    X, y = blobs(400, 2, 4, 1)
+    X, y = blobs(200, 2, 4, 1)
     whole = PrivateDensityClassifier(**SMALL).fit(X, y)
-    chunks = [(X[start : start + 100], y[start : start + 100]) for start in range(0, 400, 100)]
+    chunks = [(X[start : start + 50], y[start : start + 50]) for start in range(0, 200, 50)]
     stream = PrivateDensityClassifier(**SMALL).fit_chunks(iter(chunks))
     model = PrivateDensityClassifier(**SMALL)
     sums = [model.partial_sums(*chunk, part=part) for part, chunk in reversed(list(enumerate(chunks)))]
     merged = model.fit_sums(sums)
-    assert stream.reported_counts_.sum() == whole.reported_counts_.sum() == 400
+    assert stream.reported_counts_.sum() == whole.reported_counts_.sum() == 200
     np.testing.assert_array_equal(stream.class_densities(X), merged.class_densities(X))
     one = PrivateDensityClassifier(**SMALL).fit_chunks([(X, y)])
     np.testing.assert_array_equal(one.class_densities(X), whole.class_densities(X))

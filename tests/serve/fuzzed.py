@@ -6,6 +6,7 @@
 import random
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -22,13 +23,13 @@ NAMES = ("nb", "3nb", "histogram", "vector-sum")
 USERS = 2_000
 
 
-def fuzz(folder: Path, number: int) -> tuple[int, int]:
+def fuzz(folder: Path, number: int, names: Sequence[str] = NAMES) -> tuple[int, int]:
     """Send so many uploads that were tampered with; return how many were let in, and released.
 
     Each answer is compared with a rule that was written apart from the collector, and what is released in the end with
     the uploads that were acknowledged, and others that fill the batches.
     """
-    rng, plan = random.Random(1), manifest([(name, *QUERIES[name]) for name in NAMES], delta="1e-4")
+    rng, plan = random.Random(1), manifest([(name, *QUERIES[name]) for name in names], delta="1e-4")
     queries = plan.content["queries"]
     forms = [header(plan.hash, place, largest(query)) for place, query in enumerate(queries)]
 

@@ -66,7 +66,7 @@ def test_unknown_names_and_repetitions_are_refused() -> None:
     assert len(errors(bitsum="x" * 1000)["bitsum"]) < 300
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.dictionaries(st.sampled_from([*CONTROLS, "bitsum", "?"]), st.text(max_size=60)))
 def test_whatever_is_sent_is_a_state_or_sentences(query: dict[str, str]) -> None:
     try:

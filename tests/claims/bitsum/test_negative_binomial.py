@@ -63,7 +63,7 @@ def test_least_error_is_near_poissons(budget: Budget, instances: int) -> None:
 
 
 def test_messages_trade_against_error() -> None:
-    budget, scale = Budget("1", "1e-6"), {"users": 100, "instances": 128}
+    budget, scale = Budget("1", "1e-6"), {"users": 100, "instances": 32}
     free = plan("nb", budget, **scale)
     bound = 1.0 + 0.9 * (free.messages_per_user - 1.0)
     tight = plan("nb", budget, **scale, max_messages_per_user=bound)
@@ -94,6 +94,7 @@ def test_joint_changes_at_an_ample_budget_take_few_integrals(monkeypatch: pytest
     assert len(integrals) <= 6
 
 
+@pytest.mark.long
 def test_the_search_does_not_fall_for_noise_far_too_skewed(monkeypatch: pytest.MonkeyPatch) -> None:
     # From a value next to that of Poisson noise a step led to losses of 1.8, whose windows took 1.4 GB and 17 s.
     largest: list[float] = []

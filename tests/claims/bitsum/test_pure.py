@@ -23,7 +23,7 @@ SUM, MESSAGES = ThreatModel.MODEL, ThreatModel.COMMUNICATION
 class TestPureClaims(BitsumClaimsContract):
     protocol = Pure(2, 0.25, 0.3, 1.5, 0.2)
     size = 28
-    plannable: ClassVar[dict[str, Any]] = {"users": 2000, "instances": 256}
+    plannable: ClassVar[dict[str, Any]] = {"users": 2000, "instances": 32}
 
     def user_law(self, bit: int) -> np.ndarray:
         protocol = self.protocol

@@ -42,7 +42,7 @@ def test_runs_on_fixed_data_are_a_representation() -> None:
         return float(law[np.arange(size), 1 - labels].sum())
 
     # What the learner does on data of each law: the success q of the theorem.
-    success = min(np.mean([error(selected(law, rng), law) <= alpha for _ in range(60)]) for law in laws)
+    success = min(np.mean([error(selected(law, rng), law) <= alpha for _ in range(30)]) for law in laws)
     assert success >= 0.5
     runs = enough_runs(epsilon, 0.0, users, failure)
     representation = LearnedRepresentation(Thresholds(size), lambda rng: selected(None, rng), runs)

@@ -78,7 +78,7 @@ def named_too_often(named: int, runs: int) -> bool:
 def test_few_users_per_cohort_are_estimated_without_bias(f: float, p: float, q: float) -> None:
     # About five users in each cohort, of whom most bits get no report at all.
     mechanism, rng, scores = Rappor(64, 2, 64, f=f, p=p, q=q), np.random.default_rng(7), []
-    for _ in range(40):
+    for _ in range(20):
         found = decode(BitCounts.sample(mechanism, {"word 1": 100, "word 2": 200}, rng), ["word 1", "word 2", *ABSENT])
         scores.append((found.counts[:2] - [100, 200]) / found.deviations[:2])
     assert abs(np.mean(scores)) < 0.5
