@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from dpverify.demo import DemoResult
 
 # A developer's runs draw new examples each time; a build (CI=true) always draws the same.
-settings.register_profile("project", deadline=None, derandomize=bool(os.environ.get("CI")), print_blob=True)
+settings.register_profile(
+    "project", deadline=None, max_examples=40, derandomize=bool(os.environ.get("CI")), print_blob=True
+)
 settings.load_profile("project")
 
 

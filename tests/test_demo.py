@@ -38,7 +38,6 @@ def test_exact_parameters_beat_the_published_ones(small_demo: demo.DemoResult) -
     # The features of the exact rows spend their budget, and not more.
     for name in ("rr, exact", "3nb, exact"):
         spent = rows[name].exact_epsilon
-        assert spent is not None
         assert 3.0 < spent.lower <= spent.upper <= demo.BUDGET.epsilon
 
 
@@ -46,7 +45,6 @@ def test_the_guarantee_is_that_of_features_and_label(small_demo: demo.DemoResult
     assert small_demo.rows[0].guarantee is None
     for row in small_demo.rows[1:]:
         guarantee = row.guarantee
-        assert guarantee is not None
         # Not per class, not per run: one reported class per user, whose features cost at most the budget.
         assert 3.9 + demo.LABEL_EPSILON < guarantee.epsilon <= demo.BUDGET.epsilon + demo.LABEL_EPSILON
         assert guarantee.delta <= demo.BUDGET.delta

@@ -36,7 +36,11 @@ def test_the_three_uses() -> None:
     assert (found.failed, found.attempted >= 6) == (0, True)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
+SLOW = {f"dpverify.planning.kernels.least_density.least_density_{of}" for of in ("users", "epsilon")}
+"""Half a dozen plans each, whose answers tests of that module look at."""
+
+
+@pytest.mark.parametrize("name", [pytest.param(name, marks=[pytest.mark.long] * (name in SLOW)) for name in EXAMPLES])
 def test_the_examples_of(name: str) -> None:
     thing = PUBLIC[name]
     found = run(thing, name, vars(sys.modules[thing.__module__]))

@@ -42,7 +42,7 @@ def run(kernel: NotebookClient, notebook: nbformat.NotebookNode) -> nbformat.Not
     """Run the cells of a notebook, without a name that another one has left."""
     kernel.nb = notebook
     kernel.reset_execution_trackers()
-    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset -f"))
+    notebook.cells.insert(0, nbformat.v4.new_code_cell("%reset_selective -f ."))
     for index, cell in enumerate(notebook.cells):
         kernel.execute_cell(cell, index)
     del notebook.cells[0]

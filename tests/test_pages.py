@@ -74,6 +74,8 @@ PAGES = (
     "real_moves",
 )
 
+SLOW = {"budget_to_chart", "private_classifier"}
+
 
 def blocks(text: str) -> list[tuple[str, str]]:
     """Return language and content of each block of code."""
@@ -129,9 +131,7 @@ def test_a_page_that_is_wrong_is_found(page: str, message: str) -> None:
         check(page, {})
 
 
-@pytest.mark.parametrize(
-    "page", [pytest.param(page, marks=[pytest.mark.long] * (page == "budget_to_chart")) for page in PAGES]
-)
+@pytest.mark.parametrize("page", [pytest.param(page, marks=[pytest.mark.long] * (page in SLOW)) for page in PAGES])
 def test_the_code_of_a_page_runs(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)

@@ -25,7 +25,6 @@ from dpverify.search import (
 @given(st.integers(0, 10**12), st.integers(1, 100))
 def test_galloping_brackets_the_first_integer_that_holds(first: int, start: int) -> None:
     bracket = galloped(lambda value: value >= first, -1, start)
-    assert bracket is not None
     assert bracket[0] < first <= bracket[1]
     assert least_integer(lambda value: value >= first, *bracket) == first
 
@@ -104,7 +103,6 @@ def test_smallest_is_tried_and_within_its_tolerance(boundary: float, start: floa
 
     found = smallest(holds, start, 1e7, tolerance)
     assert found in asked
-    assert found is not None
     assert boundary <= found <= boundary * (1.0 + tolerance) * (1.0 + 1e-15)
 
 
@@ -126,7 +124,6 @@ def test_the_smallest_at_a_level_was_tried_and_is_the_smallest(
         return asked[argument]
 
     found = smallest_at_level(value, 3.0, boundary * 10.0**shift, 1e300, 1e-3)
-    assert found is not None
     assert asked[found] <= 3.0
     assert boundary <= found * (1.0 + 1e-15)
     assert found <= boundary * 1.00101
@@ -141,7 +138,6 @@ def test_the_smallest_at_a_level_takes_few_evaluations_of_nearly_a_power() -> No
         return 7.0 / argument + 0.3 / argument**2
 
     found = smallest_at_level(value, 0.01, 100.0, 1e9, 1e-6)
-    assert found is not None
     assert value(found) <= 0.01 < value(found * (1.0 - 2e-6))
     assert len(asked) <= 7
 
@@ -290,7 +286,6 @@ def test_a_known_power_takes_one_evaluation_or_two() -> None:
     for start, most in ((truth * (1 + 2e-4), 1), (2.0 * truth, 2), (truth / 9.0, 2)):
         asked.clear()
         found = smallest_at_level(value, 1.0, start, 1e9, 1e-3, slope=1.7)
-        assert found is not None
         assert truth <= found <= truth * (1 + 1e-3)
         assert len(asked) <= most
 
@@ -304,7 +299,6 @@ def test_the_first_end_is_found_behind_which_a_predicate_fails_again() -> None:
 
     found = before_first(holds, [0.5, 1.0, 2.0, 3.0, 6.0], 0.7, 1e-4)
     assert found == pytest.approx(1.9, rel=1e-4)
-    assert found is not None
     assert found >= 1.9
     assert min(asked) > 0.7
     assert before_first(holds, [3.0, 4.0], 0.7, 1e-4) is None

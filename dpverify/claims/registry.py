@@ -8,9 +8,14 @@ commands follow from it.
 from __future__ import annotations
 
 import functools
+import importlib
+import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, overload
+from importlib.machinery import PathFinder
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 from protocols.classes.frozen import dataclass
 
@@ -170,12 +175,48 @@ _OWN: dict[Group, dict[str, Line]] = {
 """Our own, in the order in which they are listed and tried."""
 
 
+def _others_declare() -> bool:
+    """Return whether a package may have entry points for us: a look at their files, as reading them is slow."""
+    if any(hasattr(finder, "find_distributions") for finder in sys.meta_path if finder is not PathFinder):
+        return True
+    for folder in dict.fromkeys(sys.path):
+        try:
+            names = os.listdir(folder or ".")
+        except FileNotFoundError:
+            continue
+        except OSError:  # an archive, whose packages Python reads
+            return True
+        if folder.lower().endswith(".egg"):
+            return True
+        for name in names:
+            if name.lower().endswith((".dist-info", ".egg-info")):
+                try:
+                    if b"[dpverify." in Path(folder, name, "entry_points.txt").read_bytes():
+                        return True
+                except OSError:  # it has none
+                    pass
+    return False
+
+
 @functools.cache
 def _installed() -> Any:
-    """Return the entry points of all packages: which they are is read from every one's folder, so once."""
+    """Return the entry points of all packages, or None of ours: what is read from every one's folder is so once."""
+    if not _others_declare():
+        return None
     from importlib.metadata import entry_points
 
     return entry_points()
+
+
+class _Own(NamedTuple):
+    """An entry of our own: what is needed of Python's `EntryPoint`, whose module is long to import."""
+
+    name: str
+    value: str
+
+    def load(self) -> Any:
+        module, _, attribute = self.value.partition(":")
+        return getattr(importlib.import_module(module), attribute)
 
 
 class Registered(Mapping[str, Any]):
@@ -186,13 +227,12 @@ class Registered(Mapping[str, Any]):
         self._made: dict[str, Any] = {}
 
     @functools.cached_property
-    def _entries(self) -> dict[str, EntryPoint]:
-        from importlib.metadata import EntryPoint
-
+    def _entries(self) -> dict[str, _Own | EntryPoint]:
         place = _STEPS if self._group is Group.STEPS else "dpverify.claims"
-        own = [EntryPoint(name, f"{place}.{line.at}", self._group) for name, line in _OWN[self._group].items()]
-        found: dict[str, EntryPoint] = {}
-        for entry in (*own, *_installed().select(group=self._group)):
+        own = [_Own(name, f"{place}.{line.at}") for name, line in _OWN[self._group].items()]
+        found: dict[str, _Own | EntryPoint] = {}
+        installed = _installed()
+        for entry in (*own, *(installed.select(group=self._group) if installed else ())):
             first = found.setdefault(entry.name, entry)
             if first.value != entry.value:  # the same one twice: a package that is on the path twice
                 both = f"{first.value} and {entry.value}"
@@ -228,7 +268,7 @@ class Registered(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._entries)
 
-    def _load(self, entry: EntryPoint) -> Any:
+    def _load(self, entry: _Own | EntryPoint) -> Any:
         try:
             loaded = entry.load()
             made = loaded() if isinstance(loaded, type) else loaded

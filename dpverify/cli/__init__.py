@@ -16,8 +16,9 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.formats import choose, offer_formats
-from dpverify.cli.groups import on_few_columns, under_headings
+from dpverify.cli.groups import of_each, on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
+from dpverify.cli.options import spare
 from dpverify.cli.protocol_names import known_name
 from dpverify.optional import MissingPackageError, needing
 
@@ -173,7 +174,10 @@ def _run(words: list[str]) -> int:
     command, words = invoked(program, words)
     if "--help" in words:
         command.epilog = _module("examples").below_help(words)
+        of_each(command)
     command.callback = command.callback and _abortable(command.callback)
+    for level in (program, command):
+        spare(level)
     options = options_of(command)
     refuse_repeated(words, options.values())
     columns = shutil.get_terminal_size().columns

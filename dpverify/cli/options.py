@@ -75,6 +75,27 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
+class _Spared:
+    """What typer asks to turn a text into a value, where there is none to turn: its own needs pydantic."""
+
+    def __init__(self, parameter: Any) -> None:
+        self.ours = parameter.type_descriptor.parameter_info.parser is _as_it_is
+        self.many = parameter.multiple or parameter.nargs == -1
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if self.ours or (value is None and not self.many):
+            return value
+        param._runtime_param = None
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def spare(command: Any) -> None:
+    """Spare a command typer's readers of the options that are read here, or omitted; of versions that have them."""
+    for parameter in command.get_params(typer.Context(command)):  # with --help
+        if getattr(parameter, "_runtime_param", ...) is None:
+            parameter._runtime_param = _Spared(parameter)
+
+
 def _each(
     parse: Callable[[str, str], Any], value: Callable[[Any], Any] = lambda read: read
 ) -> Callable[[str, str], tuple[Any, ...]]:
@@ -150,8 +171,17 @@ def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
         read_exactly(option, text, within)
         return text
 
+    def several_of(option: str, text: str) -> tuple[str, ...]:
+        point = re.fullmatch(r"0,\d+|\d+,\d*5", text) and text.replace(",", ".")
+        if point and not all(_inside(Fraction(part), within) for part in text.split(",")):
+            raise ValueError(f"{option}={text!r} must be a list of numbers in {within}, or one with a point: {point}.")
+        if point:
+            typer.echo(f"{option}={text} is read as two numbers; a decimal is written with a point, {point}.", err=True)
+        return found(option, text)
+
+    found = _each(parse, Fraction)
     metavar = "NUMBER,..." if several else "NUMBER"
-    return _option(_each(parse, Fraction) if several else parse, metavar, names, help.format(within))
+    return _option(several_of if several else parse, metavar, names, help.format(within))
 
 
 def read_exactly(name: str, text: str, within: str) -> Fraction:

@@ -47,8 +47,8 @@ class PrivateDensity(BudgetedEstimator):
         As for `PrivateDensityClassifier`.
     sums : {"auto", "bits", "vectors"}
         What is added up; "vectors" plans for 1.15 times a curator's error. "auto" takes vectors for the inner product
-        where their plan errs less than that of bits, for no more messages, if the number of users is known beforehand
-        and `bits` is not given.
+        where their plan errs less than that of bits does for points in all directions, for no more messages, if the
+        number of users is known beforehand and `bits` is not given.
 
     Attributes
     ----------

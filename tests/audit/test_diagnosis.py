@@ -1,7 +1,5 @@
 """Refuted outputs are explained by the parameter whose noise has their spread."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np

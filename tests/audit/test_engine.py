@@ -1,7 +1,5 @@
 """One audit: which tests run on what is known, what each can see, and that faults of every kind are seen."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

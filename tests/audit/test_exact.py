@@ -1,7 +1,5 @@
 """What the exact law of the parameters says of a claim, without a trial."""
 
-from __future__ import annotations
-
 import math
 
 import pytest

@@ -1,7 +1,5 @@
 """What an audit says of its own limits follows from what ran."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

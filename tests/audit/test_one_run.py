@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -47,7 +45,6 @@ def test_what_attains_the_claim_passes(delta: str, seeds: int) -> None:
     for seed in range(seeds):
         report = audit_one_run(response(1.0), (1, delta), canaries=CANARIES, level=level, seed=seed)
         alarms += report.verdict is Verdict.VIOLATES
-        assert report.results[0].power is not None
         assert report.results[0].power >= 0.999
         assert report.verdict is not Verdict.UNDECIDED
     assert alarms <= stats.binom.isf(FALSE_ALARM, seeds, level)
@@ -163,7 +160,7 @@ def test_guesses_no_better_than_chance_pass_nothing(delta: str) -> None:
     def noise(secrets: NDArray[Any], rng: np.random.Generator) -> NDArray[np.float64]:
         return rng.normal(size=secrets.size)
 
-    for seed in range(6):
+    for seed in range(2):
         report = audit_one_run(noise, (1, delta), canaries=CANARIES, seed=seed)
         assert report.verdict is Verdict.UNDECIDED
         assert "not surely better than chance (p = " in report.statement
@@ -232,8 +229,6 @@ def test_a_gaussian_claim_is_refuted_where_one_point_of_it_is_not() -> None:
     assert result.details["guesses"] in (125, 250)  # the surest, not all
     assert "claimed 1-GDP" in result.evidence
     assert report.claim is None
-    assert report.mu_lower is not None
-    assert report.gaussian_epsilon is not None
     assert 1.0 < report.mu_lower < 2.0
     assert report.gaussian_epsilon > result.details["epsilon_lower"]
     assert GaussianDP(report.mu_lower).delta(report.gaussian_epsilon) >= 1e-5
@@ -255,7 +250,6 @@ def test_gaussian_noise_keeps_its_gaussian_claim() -> None:
 def test_a_gaussian_claim_passes_with_power() -> None:
     report = audit_one_run(noisy(0.5, 1000), GaussianDP(1.0), canaries=1000, detect=2.0)
     assert report.verdict is Verdict.CONSISTENT
-    assert report.results[0].power is not None
     assert 0.95 <= report.results[0].power <= 1.0
 
 
@@ -265,6 +259,5 @@ def test_mu_is_told_only_where_the_number_of_guesses_was_fixed() -> None:
     assert blind.gaussian_epsilon is None
     assert "mu" not in blind.lower_ends
     pure = audit_one_run(response(1.5), (1, 0), canaries=CANARIES)
-    assert pure.mu_lower is not None
     assert 0.0 < pure.mu_lower < 1.5
     assert pure.gaussian_epsilon is None  # Gaussian noise has none at delta 0

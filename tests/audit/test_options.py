@@ -1,7 +1,5 @@
 """Options of audits: their ranges, and that every function that audits hands them on."""
 
-from __future__ import annotations
-
 from typing import Any, get_type_hints
 
 import numpy as np

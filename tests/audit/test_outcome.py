@@ -1,7 +1,5 @@
 """What an audit says: the verdict, the strongest evidence, and what a pass is worth."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

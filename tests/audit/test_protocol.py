@@ -1,7 +1,5 @@
 """One audit for every protocol: the twin names the one that fits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

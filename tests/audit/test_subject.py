@@ -1,7 +1,5 @@
 """What is audited, and the fault of a stated size that is the hardest to see."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -16,7 +14,6 @@ from protocols.bitsum import CentralDiscreteLaplace
 def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
     law = CentralDiscreteLaplaceClaims().estimate_law(CentralDiscreteLaplace(1, 0.6), 0)
     found = narrowed(law, 0.1)
-    assert found is not None
     other, name = found
     assert name == "a standard deviation 10 % smaller"
     assert math.sqrt(other.variance) == pytest.approx(0.9 * math.sqrt(law.variance))
@@ -31,7 +28,6 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
     assert math.sqrt(laplace.variance) == pytest.approx(0.9 * math.sqrt(law.variance), rel=1e-4)
     assert divergence(other) < divergence(laplace)
     two = narrowed(DiscreteLaw.of([0, 1], [0.5, 0.5]), 0.1)
-    assert two is not None
     assert two[1] == "a mean off by 0.1 standard deviations"
     assert two[0].mean == pytest.approx(0.45)
     assert narrowed(DiscreteLaw.of([3], [1.0]), 0.1) is None
@@ -41,7 +37,6 @@ def test_the_narrowed_law_is_the_nearest_of_its_size() -> None:
 def test_a_law_is_narrowed_by_what_was_asked(share: float) -> None:
     law = DiscreteLaw.of([-5, 0, 1, 7], [0.1, 0.4, 0.3, 0.2])
     found = narrowed(law, share)
-    assert found is not None
     assert math.sqrt(found[0].variance) == pytest.approx((1 - share) * math.sqrt(law.variance), rel=1e-9)
     assert float(found[0].pmf.sum()) == pytest.approx(1.0, abs=1e-12)
     # Weights e^(-theta (z - mean)^2): their logarithms are linear in the square.

@@ -1,6 +1,9 @@
 """Twins are found by name and by protocol, ours and those of other packages, and nothing is imported to list them."""
 
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -38,6 +41,30 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
     yield install
     registry._installed.cache_clear()
+
+
+def test_packages_are_read_only_where_one_may_have_entries_for_us(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def declares(name: str, text: str = "") -> bool:
+        (tmp_path / name).mkdir(parents=True)
+        (tmp_path / name / "entry_points.txt").write_text(text)
+        return registry._others_declare()
+
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "absent"), str(tmp_path)])
+    assert not registry._others_declare()
+    assert not declares("dpverify-1.dist-info", "[pytest11]\ndpverify.pytest_plugin = dpverify.pytest_plugin\n")
+    assert declares("Coins.EGG-INFO", "[dpverify.bitsums]\ncoins = coins:Claims\n")
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "old.egg")])  # what an archive or an egg holds, or a finder finds
+    assert declares("old.egg")
+    (tmp_path / "packages.zip").touch()
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "packages.zip")])
+    assert registry._others_declare()
+    monkeypatch.setattr(sys, "path", [])
+    assert not registry._others_declare()
+    monkeypatch.setattr(sys, "meta_path", [SimpleNamespace(find_distributions=None)])
+    assert registry._others_declare()
 
 
 @pytest.mark.parametrize("group", KINDS)

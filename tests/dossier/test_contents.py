@@ -30,7 +30,6 @@ def test_what_is_not_known_has_no_number() -> None:
 
 def test_rows_of_the_recommended_protocol_are_found() -> None:
     found = small()
-    assert found.published is not None
     assert (found.published.bitsum, found.published.method) == ("rr", "published")
     assert found.joint_plan is None
     assert found.chosen.bitsum_rmse < found.published.bitsum_rmse

@@ -23,7 +23,6 @@ def test_a_profile_is_what_an_account_gives() -> None:
     assert len(found.x) == 8
     for delta, end in zip(found.x, found.y, strict=True):
         exact = account(row.protocol, instances=2, delta=delta).epsilon
-        assert end is not None
         assert end.lower <= exact.upper
         assert exact.lower <= end.upper
         if delta == BUDGET.delta:
@@ -35,7 +34,6 @@ def test_a_delta_curve_is_what_an_account_gives() -> None:
     found = delta_curve("a", row, Full(2), BUDGET)
     assert (found.x[0], found.x[-1]) == (0.0, 2.0)
     exact = account(row.protocol, instances=2, epsilon=found.x[6]).delta
-    assert found.y[6] is not None
     assert found.y[6].lower <= exact.upper
     assert exact.lower <= found.y[6].upper <= 1.05 * exact.upper
 

@@ -26,24 +26,18 @@ def test_everything_is_there() -> None:
     assert found.losses.lines
     assert len(found.tail.lines) == 1
     assert {line.label for line in found.by_users.lines} >= {"rr, exact", "trusted curator", "no shuffler"}
-    assert found.crowd is not None
     assert [row.plan.bitsum for row in found.crowd.plans] == ["rr", "3nb", "local-rr"]
-    assert found.audit is not None
     assert found.audit.report == audit()
 
 
 @pytest.mark.long
 def test_joint_changes_stand_beside_full_ones() -> None:
     found = small("0.5")
-    assert found.joint is not None
-    assert found.joint_plan is not None
     assert found.joint_plan.bitsum_rmse < found.chosen.bitsum_rmse
     assert {row.bitsum for row in found.joint.plans} == {"rr", "central-discrete-gaussian"}
     exact, joint = found.profile.lines[0], found.profile.lines[-1]
     assert joint.label == "exact plan, joint change"
     for every, less in zip(exact.y, joint.y, strict=True):
-        assert every is not None
-        assert less is not None
         assert less.lower <= every.upper
     assert [line.label for line in found.tail.lines] == ["every bit may change", "joint change"]
 
@@ -52,10 +46,8 @@ def test_curves_meet_at_the_budget() -> None:
     found = small()
     for line, least in zip(found.profile.lines[:2], (0.99, 0.99), strict=True):
         end = dict(zip(line.x, line.y, strict=True))[found.plans.budget.delta]
-        assert end is not None
         assert least <= end.upper <= 1.0 + 1e-3
     rmse = dict(zip(found.by_users.lines[0].x, found.by_users.lines[0].y, strict=True))[60.0]
-    assert rmse is not None
     assert rmse.upper == found.chosen.bitsum_rmse
 
 
@@ -67,7 +59,6 @@ def test_an_honest_share_is_kept_everywhere() -> None:
     assert found.profile.lines[0].label == "exact plan"
     for lines, at, least in ((found.profile.lines[0], found.plans.budget.delta, 0.99), (found.tail.lines[0], 1.0, 0.0)):
         end = dict(zip(lines.x, lines.y, strict=True))[at]
-        assert end is not None
         assert least <= end.upper <= (1.001 if least else 1.001e-3)
     # With all of the noise the loss is that of ten users, whatever n: the noise of twenty is twice theirs.
     alone = replace(
@@ -101,7 +92,6 @@ def test_our_own_audit_says_whose_it_is_and_progress_ends() -> None:
     found = full_report(
         ("1", "1e-3"), users=20, instances=1, bitsum="rr", trials=100, progress=lambda *step: seen.append(step)
     )
-    assert found.audit is not None
     assert "own simulation of rr" in found.audit.about
     assert found.audit.report["trials"] == 100
     assert [done for done, _, _ in seen] == sorted(done for done, _, _ in seen)

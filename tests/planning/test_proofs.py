@@ -35,7 +35,7 @@ def stating(monkeypatch: pytest.MonkeyPatch, factor: float) -> list[tuple[Any, f
     return stated
 
 
-@pytest.mark.parametrize("factor", [1.0002, 1.0005])
+@pytest.mark.parametrize("factor", [pytest.param(1.0002, marks=pytest.mark.long), 1.0005])
 def test_parameters_whose_proof_exceeds_the_target_are_given_up(monkeypatch: pytest.MonkeyPatch, factor: float) -> None:
     stated = stating(monkeypatch, factor)
     row = plan("poisson", BUDGET, users=1000, instances=4)

@@ -15,7 +15,7 @@ from protocols.bitsum import RandomizedResponse
 TARGET = TargetEpsilon(Full(4), Budget("1", "1e-5"), ThreatModel.COMMUNICATION)
 
 
-@pytest.mark.parametrize("margin", [None, 0.02, 0.2])
+@pytest.mark.parametrize("margin", [None, 0.2])
 def test_what_is_found_is_within_the_budget(margin: float | None) -> None:
     protocol, epsilon = Search(BITSUM_CLAIMS["nb"], 200, error_margin=margin).proved(TARGET)
     assert epsilon <= 1.0
@@ -60,43 +60,20 @@ def test_a_search_over_joint_changes_begins_next_to_its_answer(square: float, mo
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("bitsum", "delta", "most", "rmse"), [("rr", "1e-10", 6, 5.91608), ("3nb", "1e-6", 18, 1.83390)]
-)
-def test_small_joint_changes_are_searched_with_guesses_and_proved(
-    bitsum: str, delta: str, most: int, rmse: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sharp, asked = list[float](), JointChange.epsilon_upper
-
-    def counted(self: JointChange, delta: float, **options: float) -> float:
-        found = asked(self, delta, **options)
-        if not self._grid.guess:
-            sharp.append(found)
-        return found
-
-    monkeypatch.setattr(JointChange, "epsilon_upper", counted)
-    target = TargetEpsilon(L2Bounded(0.13, 16), Budget("1", delta), ThreatModel.COMMUNICATION)
-    protocol, epsilon = Search(BITSUM_CLAIMS[bitsum], 85_742, error_margin=None if bitsum == "rr" else 0.01).proved(
-        target
-    )
-    # The last one is the proof; a search by sharp bounds alone took 26 and 46, for this error.
-    assert sharp[-1] == epsilon <= 1.0
-    assert len(sharp) <= most
-    assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 1e-3)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("bitsum", "epsilon", "delta", "square", "rmse", "most"),
+    ("bitsum", "epsilon", "delta", "change", "rmse", "most"),
     [
+        # A search by sharp bounds alone took 26 of them and 46, for this error.
+        ("rr", "1", "1e-10", L2Bounded(0.13, 16), 5.9219, 6),
+        ("3nb", "1", "1e-6", L2Bounded(0.13, 16), 1.8357, 18),
         # Few changes in a ball: 13 sharp bounds and 12 until then.
-        ("rr", "0.3", "1e-8", 0.33, 11.0031, 4),
-        ("nb", "0.3", "1e-8", 0.13, 7.4977, 6),
+        ("rr", "0.3", "1e-8", L2Ball(0.33, 16), 11.0086, 4),
+        ("nb", "0.3", "1e-8", L2Ball(0.13, 16), 7.5014, 6),
         # Epsilon jumps there, where 16 were asked.
-        ("rr", "3", "1e-5", 1.0, 4.2492, 6),
+        ("rr", "3", "1e-5", L2Ball(1.0, 16), 4.2513, 6),
     ],
 )
-def test_few_changes_in_a_ball_take_few_sharp_bounds(
-    bitsum: str, epsilon: str, delta: str, square: float, rmse: float, most: int, monkeypatch: pytest.MonkeyPatch
+def test_small_joint_changes_are_searched_with_guesses_and_proved(
+    bitsum: str, epsilon: str, delta: str, change: Change, rmse: float, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sharp, asked = list[float](), JointChange.epsilon_upper
 
@@ -107,13 +84,14 @@ def test_few_changes_in_a_ball_take_few_sharp_bounds(
         return found
 
     monkeypatch.setattr(JointChange, "epsilon_upper", counted)
-    target = TargetEpsilon(L2Ball(square, 16), Budget(epsilon, delta), ThreatModel.COMMUNICATION)
-    margin = 0.01 if bitsum == "nb" else None
+    target = TargetEpsilon(change, Budget(epsilon, delta), ThreatModel.COMMUNICATION)
+    margin = None if bitsum == "rr" else 0.01
     protocol, proved = Search(BITSUM_CLAIMS[bitsum], 85_742, error_margin=margin).proved(target)
-    assert proved in sharp
+    # The last one is the proof, but in a ball some follow.
+    assert proved in (sharp if isinstance(change, L2Ball) else sharp[-1:])
     assert proved <= target.target.epsilon
     assert len(sharp) <= most
-    assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse * (1.0 + 5e-4)
+    assert BITSUM_CLAIMS[bitsum].rmse(protocol) <= rmse
 
 
 def test_where_pure_privacy_errs_next_to_nothing_no_joint_change_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

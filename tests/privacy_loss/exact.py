@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
 
+import mpmath as mp
 from hypothesis import strategies as st
 
 from dpverify.certificates.rationals import RationalInterval, compose_rational
@@ -38,3 +39,18 @@ def rational_pairs(draw: st.DrawFn, max_size: int = 8) -> RationalPair:
 def decay(rate: float) -> Decimal:
     """Return `e^(-rate)` to sixty digits, from above: its loss is not above the rate."""
     return Decimal(-rate).exp(_DIGITS).next_plus(_DIGITS)
+
+
+def binomial_sum(count: int, epsilon0: float, epsilon: float) -> mp.mpf:
+    """Return the divergence of so many pure mechanisms of two losses, to 60 digits.
+
+    It is sum C(k,j) a^(k-j) b^j (1 - e^(eps - (k-2j) eps0))+.
+    """
+    with mp.workdps(60):
+        e0 = mp.mpf(epsilon0)
+        high = 1 / (1 + mp.exp(-e0))
+        return mp.fsum(
+            mp.binomial(count, j) * high ** (count - j) * (1 - high) ** j * (1 - mp.exp(epsilon - (count - 2 * j) * e0))
+            for j in range(count + 1)
+            if (count - 2 * j) * e0 > epsilon
+        )

@@ -68,7 +68,6 @@ def test_a_product_charges_the_errors_of_both(
     check(lambda epsilon: delta_of_two(left, right, epsilon), [first, second], [1, 1], low=low)
 
 
-@settings(max_examples=40)
 @given(rational_pairs(4), rational_pairs(4), ONE_ERROR, ONE_ERROR, st.booleans())
 def test_a_product_of_grids_charges_the_errors_of_both(
     first: RationalPair, second: RationalPair, errors: Errors, others: Errors, low: bool
@@ -93,7 +92,6 @@ def test_a_composition_charges_the_errors_of_every_instance(
     check(Composition(factors).delta, [first, second], counts, low=low)
 
 
-@settings(max_examples=40)
 @given(rational_pairs(4), rational_pairs(4), st.integers(1, 3), ONE_ERROR, ONE_ERROR)
 def test_a_supremum_charges_the_worst_errors_of_its_members(
     first: RationalPair, second: RationalPair, count: int, errors: Errors, others: Errors
@@ -105,7 +103,6 @@ def test_a_supremum_charges_the_worst_errors_of_its_members(
         check(curve, [pair], [count], low=True)
 
 
-@settings(max_examples=40)
 @given(rational_pairs(4), rational_pairs(4), st.integers(1, 3))
 def test_a_supremum_charges_its_ties(first: RationalPair, second: RationalPair, count: int) -> None:
     pairs = [listed(pair, Errors(), low=True) for pair in (first, second)]

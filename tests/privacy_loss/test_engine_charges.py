@@ -27,13 +27,16 @@ def pair(**errors: float) -> PrivacyLossDistribution:
     return PrivacyLossDistribution(np.array([-LOSS, LOSS]), MASSES, **errors)  # type: ignore[arg-type]
 
 
-def binomial(epsilon: float, *, shift: float = 0.0, up: float = MASSES[1], loss: float = LOSS) -> float:
-    """Return the divergence of the composition if each loss is larger by `shift`, the larger one of mass `up`."""
+def binomial(epsilon: float, *, shift: float = 0.0, up: float = MASSES[1], scale: float = 1.0) -> float:
+    """Return the divergence of the composition if each loss is larger by `shift`, the larger one of mass `up`.
+
+    And all masses by a factor of `scale`.
+    """
     terms = [
-        (math.comb(COPIES, j) * up**j * (1 - up) ** (COPIES - j), (2 * j - COPIES) * loss + COPIES * shift)
+        (math.comb(COPIES, j) * up**j * (1 - up) ** (COPIES - j), (2 * j - COPIES) * LOSS + COPIES * shift)
         for j in range(COPIES + 1)
     ]
-    return math.fsum(mass * -math.expm1(epsilon - total) for mass, total in terms if total > epsilon)
+    return scale**COPIES * math.fsum(mass * -math.expm1(epsilon - total) for mass, total in terms if total > epsilon)
 
 
 def composed(distribution: PrivacyLossDistribution | None = None, step: float = LOSS) -> Composition:

@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import mpmath as mp
 import numpy as np
 import pytest
 
@@ -16,6 +15,7 @@ from dpverify.privacy_loss.windows import tilting
 from dpverify.privacy_loss.windows import transform as compose
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
+from tests.privacy_loss.exact import binomial_sum
 
 LEVELS = (1e-3, 0.03)
 """The relative error of a transform in the 2-norm: small, and so large that it compounds over nine copies."""
@@ -52,18 +52,6 @@ def test_transforms_are_charged_forwards_and_backwards(
     for epsilon in (0.0, 0.5):
         interval = found.delta(epsilon)
         assert interval.lower <= float(binomial_sum(count, 1.0, epsilon)) <= interval.upper
-
-
-def binomial_sum(count: int, epsilon0: float, epsilon: float) -> mp.mpf:
-    """The divergence of `count` pure mechanisms of two losses."""
-    with mp.workdps(40):
-        e0 = mp.mpf(epsilon0)
-        high = 1 / (1 + mp.exp(-e0))
-        return mp.fsum(
-            mp.binomial(count, j) * high ** (count - j) * (1 - high) ** j * (1 - mp.exp(epsilon - (count - 2 * j) * e0))
-            for j in range(count + 1)
-            if (count - 2 * j) * e0 > epsilon
-        )
 
 
 @pytest.mark.long

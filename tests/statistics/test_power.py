@@ -38,7 +38,6 @@ def test_claimed_080_true_084_is_decided_within_31000_draws() -> None:
     assert math.log(p / q) == pytest.approx(0.84)
     assert event_power(p, q, 0.8, 0.0, 31_000, 0.05) >= 0.95
     needed = trials_for(lambda n: event_power(p, q, 0.8, 0.0, n, 0.05))
-    assert needed is not None
     assert 29_000 < needed <= 31_000
     assert 0.8 < smallest_detectable_epsilon(0.69, 0.31, 0.8, 0.0, 31_000, 0.05) <= 0.84
 
@@ -57,7 +56,6 @@ def test_trials_for() -> None:
         return 1.0 - 0.999**n
 
     needed = trials_for(power_at, 0.95)
-    assert needed is not None
     assert power_at(needed) >= 0.95
     assert power_at(int(needed * 0.98)) < 0.95
     assert trials_for(lambda n: 0.5, most=1000) is None
@@ -78,7 +76,6 @@ def test_g_test_power_at_the_ends() -> None:
 def test_the_least_share_of_others_is_seen_and_half_of_it_is_not() -> None:
     null, trials, level = np.array([0.999, 6e-4, 4e-4]), 20_000, 1e-3
     least = least_other(null, trials, level, 0.95)
-    assert least is not None
     others, rng = np.array([0.0, 0.6, 0.4]), np.random.default_rng(2)
     critical = stats.chi2.isf(level, 2)
     for share, low, high in ((least, 0.95, 0.99), (least / 2.0, 0.0, 0.5)):

@@ -17,7 +17,7 @@ from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.learning.features import PublicFeatures
 from dpverify.learning.joint.sending import VectorCounts
 from dpverify.learning.planner import Planner
-from dpverify.planning.kernels.rungs import rmse_at_one_point
+from dpverify.planning.kernels.rungs import rmse_of_spread_points
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
 from protocols.classes.frozen import dataclass
 
@@ -72,6 +72,8 @@ def point_plan(budget: Budget, dimension: int, users: int, most: float | None = 
 def better_points(public: PublicFeatures, bitsum: str, budget: Budget, users: int) -> PointPlan | None:
     """Return the sum of vectors where it errs less than sums of bits for no more messages; None where these are better.
 
+    Bits are given what is best for them: points in all directions, of which nothing that is cut off adds up.
+
     - public: The bits' features, of the inner product.
     - bitsum: Of the bits.
     - budget, users: Of the whole.
@@ -80,7 +82,7 @@ def better_points(public: PublicFeatures, bitsum: str, budget: Budget, users: in
     try:
         row = planner.row(users)
         made = planner(users)
-        bits = rmse_at_one_point(public.family, public.pairs, users, float(claims_of(made).rmse(made)))
+        bits = rmse_of_spread_points(public.family, public.pairs, users, float(claims_of(made).rmse(made)))
         most: float | None = public.drawn.coordinates * row.messages_per_user
     except (CapacityError, InfeasibleBudgetError):
         bits, most = math.inf, None

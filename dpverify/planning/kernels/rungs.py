@@ -32,6 +32,7 @@ __all__ = [
     "kernels",
     "ladder",
     "rmse_at_one_point",
+    "rmse_of_spread_points",
 ]
 
 _POINTS = 8
@@ -148,21 +149,45 @@ def rmse_at_one_point(family: LSQFamily, pairs: int, users: int, bitsum_rmse: fl
         return bias**2 + (max(variance, 0.0) + noise * claims.query_square(family, y)) / pairs
 
     if linear:
-        others = np.roll(points, 1, axis=0)
-        others -= (points * others).sum(axis=1, keepdims=True) / np.square(points).sum(axis=1, keepdims=True) * points
-        others /= np.maximum(np.linalg.norm(others, axis=1, keepdims=True), 1e-300)
-        # As in `squared`, for all pairs of points at once: only the rounding of the one pair of features is random.
-        pair, exact = drawn(family, 1), (points * points).sum(axis=1)
-        f = pair.f(points)[:, 0]
-
-        def mean(side: np.ndarray, density: np.ndarray) -> float:
-            g = pair.g(side)[:, 0]
-            bias, rounding = (f * g).sum(axis=1) - density, ((family.R**2 - f**2) * g**2).sum(axis=1) / users
-            return float(np.mean(bias**2 + (rounding + noise * (g * g).sum(axis=1)) / pairs))
-
-        return math.sqrt(max(mean(points, exact), mean(others, (points * others).sum(axis=1))))
+        return math.sqrt(max(bias + rest for bias, rest in _of_map(family, pairs, users, noise, points)))
     queries = np.concatenate([points, claims.bad_queries(family, points, pairs, noise)])
     return math.sqrt(max(squared(points, y) for y in queries))
+
+
+def rmse_of_spread_points(family: LSQFamily, pairs: int, users: int, bitsum_rmse: float) -> float:
+    """Return the root mean squared error of an inner product with the mean of points in all directions, of norm 1.
+
+    What a map cuts off cancels there, as it does for no users who all hold one point: what remains is rounding and
+    noise, at a query that is orthogonal to a point, as nearly all are.
+
+    - family: A map.
+    - pairs, users, bitsum_rmse: As for `rmse_at_one_point`.
+    """
+    points = np.random.default_rng(0).standard_normal((_POINTS, family.dimension))
+    points *= (family.radius or 1.0) / np.linalg.norm(points, axis=1, keepdims=True)
+    noise = (2.0 * family.R * bitsum_rmse / users) ** 2
+    return math.sqrt(_of_map(family, pairs, users, noise, points)[1][1])
+
+
+def _of_map(
+    family: LSQFamily, pairs: int, users: int, noise: float, points: np.ndarray
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return squared bias and variance at the point that all hold, and at an orthogonal one, each a mean over points.
+
+    As in `squared`, for all pairs of points at once: only the rounding of the one pair of features is random.
+    """
+    others = np.roll(points, 1, axis=0)
+    others -= (points * others).sum(axis=1, keepdims=True) / np.square(points).sum(axis=1, keepdims=True) * points
+    others /= np.maximum(np.linalg.norm(others, axis=1, keepdims=True), 1e-300)
+    pair, exact = drawn(family, 1), (points * points).sum(axis=1)
+    f = pair.f(points)[:, 0]
+
+    def means(side: np.ndarray, density: np.ndarray) -> tuple[float, float]:
+        g = pair.g(side)[:, 0]
+        bias, rounding = (f * g).sum(axis=1) - density, ((family.R**2 - f**2) * g**2).sum(axis=1) / users
+        return float(np.mean(bias**2)), float(np.mean((rounding + noise * (g * g).sum(axis=1)) / pairs))
+
+    return means(points, exact), means(others, (points * others).sum(axis=1))
 
 
 def ladder(kernel: str, dimension: int, bandwidth: float) -> list[list[Candidate]]:

@@ -27,7 +27,6 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import betainc, betaln
 
 from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.sums.vectors import UnaryVectorClaims
@@ -142,6 +141,8 @@ def cap_of(cosine: float, dimension: int) -> tuple[float, float]:
     - dimension: d, at least 2.
     """
     half = 0.5 * (dimension - 1.0)
+    from scipy.special import betainc, betaln
+
     share = 0.5 * float(betainc(half, 0.5, 1.0 - cosine**2))
     return share, math.exp(half * math.log1p(-(cosine**2)) - betaln(0.5, half)) / (2.0 * half)
 

@@ -28,7 +28,7 @@ from dpverify.privacy_loss.joint.bit_change import FullChange
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes, log_moduli_of
 from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
 from dpverify.privacy_loss.windows.grid import dominating_grid
 from dpverify.privacy_loss.windows.saddle import ManyMoments
@@ -200,12 +200,13 @@ class JointChange:
 
     # ------------------------------------------------------------------ the exponent along a line
 
-    def _of_moves(self, value: Callable[[LossAtoms], Floats], number: int) -> Floats:
-        """Return the value of every pair of each move, (pairs, sizes, levels, number), or nan where there is none."""
-        found = np.full((len(next(iter(self._atoms[0].values()))), *self._grid.midpoints.shape, number), np.nan)
-        for index, row in enumerate(self._atoms):
-            for level, each in row.items():
-                found[:, index, level] = [value(atoms) for atoms in each]
+    def _of_moves(self, values: Callable[[list[LossAtoms]], Floats]) -> Floats:
+        """Return the values of every pair of each move, (pairs, sizes, levels, values), or nan where there are none."""
+        places = [(index, level) for index, row in enumerate(self._atoms) for level in row]
+        made = values([atoms for index, level in places for atoms in self._atoms[index][level]])
+        made = made.reshape(len(places), -1, made.shape[-1]).swapaxes(0, 1)
+        found = np.full((len(made), *self._grid.midpoints.shape, made.shape[-1]), np.nan)
+        found[:, *np.transpose(places)] = made
         return found
 
     def _rates(self, values: Floats) -> tuple[Floats, Floats]:
@@ -220,9 +221,7 @@ class JointChange:
 
     def _exponents(self, nodes: Nodes) -> Floats:
         """Return T^2 times the rate of each pair and cell, with all charges: shape (pairs, cells, strips, nodes)."""
-        rates, crowd = self._rates(
-            self._of_moves(lambda atoms: atoms.along(nodes, spared=_SPARED).log_moduli, nodes.number)
-        )
+        rates, crowd = self._rates(self._of_moves(lambda every: log_moduli_of(every, nodes, spared=_SPARED)))
         return np.asarray(self.change.squared_change * rates + self._charges(crowd, nodes.tilt))
 
     def estimate(self, tilt: float, most: float = math.inf) -> tuple[float, float]:
@@ -263,7 +262,12 @@ class JointChange:
         """Make the integrals of every cell known at a tilt, at nodes that suit moves whose squares are at most so."""
         if tilt not in self._known:
             contour = self._contour(tilt, most)
-            self._known[tilt] = contour.log_integral(self._exponents(contour.nodes)).max(axis=0)
+            thin = contour.thinned(self.estimate(tilt, most)[1], self.change.squared_change)
+            exponents = self._exponents(thin.nodes)
+            integrals = thin.log_integral(exponents)
+            if not thin.is_thin_enough(exponents[np.unravel_index(int(np.argmax(integrals)), integrals.shape)]):
+                integrals = contour.log_integral(self._exponents(contour.nodes))
+            self._known[tilt] = integrals.max(axis=0)
 
     def _contour(self, tilt: float, most: float) -> Contour:
         exponent, deviation = self.estimate(tilt, most)
@@ -306,7 +310,9 @@ class JointChange:
     def _moments(self) -> RestMoments:
         """Moments of any changes, for bounds without an integral."""
         tilts = np.geomspace(0.3, 100.0, _TILTS) / self.deviation
-        rates, crowd = self._rates(self._of_moves(lambda atoms: atoms.log_moments(tilts), _TILTS))
+        rates, crowd = self._rates(
+            self._of_moves(lambda every: np.array([atoms.log_moments(tilts) for atoms in every]))
+        )
         return RestMoments(tilts, rates.max(axis=(0, 2)), self._charges(crowd, tilts), self._grid.cells[0].min(axis=1))
 
     # ------------------------------------------------------------------ queries

@@ -29,7 +29,7 @@ from dpverify.laws.window import IntegerLaw
 from dpverify.privacy_loss.composing.attained_mix import Parts, composed_mix
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.characteristic import LossAtoms
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, log_moduli_of
 from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.windows.saddle import ManyMoments, total_loss
@@ -53,6 +53,8 @@ _SMOOTHING, _PERIOD = 1e-3, 7.0
 """Of the variance of the total loss; and between the terms of Poisson's sum, in its standard deviations."""
 _CELLS = 32.0
 """Of the grid of one move's losses, in each of their standard deviations: they are split between two cells' ends."""
+_TOGETHER = 2**17
+"""About so many exponents of mixes are held at once."""
 _RESOLUTION = 2.0**-40
 """Sizes are multiples of this, so that none is rounded where it is taken from an integer."""
 _SHRUNK = 1.0 - 1e-9
@@ -227,23 +229,33 @@ class RealMoves:
         With a share, of the moduli to the power of one over it, which are log-convex in the mixes as well: see
         `together`.
         """
-        rates, crowds = [], []
+        return self._worst(contour, share)[0]
+
+    def _worst(self, contour: Contour, share: float) -> tuple[float, Floats]:
+        """Return ln J, and the exponents of the mix that has it, shape (contour.nodes.values,)."""
+        rates, crowds, values = [], [], contour.nodes.values
         for direction in self.moved:
-            moduli = [[atoms.along(contour.nodes, spared=_SPARED).log_moduli for atoms in kinds] for kinds in direction]
-            found, crowd = self.grid.rates(np.array(moduli))
+            every = [atoms for kinds in direction for atoms in kinds]
+            moduli = log_moduli_of(every, contour.nodes, spared=_SPARED)
+            found, crowd = self.grid.rates(moduli.reshape(len(direction), -1, values))
             # Moves that use up nothing, besides those that use up all: what lies between is a mixture of both.
-            rates.append(np.append(np.zeros((1, contour.count)), found.reshape(-1, contour.count), axis=0))
+            rates.append(np.append(np.zeros((1, values)), found.reshape(-1, values), axis=0))
             crowds.append(crowd)
         growth, loss_error = self._errors
         # Each count goes up or down.
         charges = 2 * self.coordinates * np.max(crowds, axis=0) + growth + contour.tilt * loss_error
         up, down = (self.square * rate for rate in rates)
-        worst = -math.inf
-        for row in up:
-            exponents = row + down + charges * (1.0 + 8.0 * UNIT)
-            exponents += 8.0 * UNIT * (np.abs(row) + np.abs(down) + charges)
-            worst = max(worst, float(contour.log_integral(exponents / share).max()))
-        return worst
+        worst, most, step = -math.inf, np.zeros(values), max(_TOGETHER // down.size, 1)
+        for first in range(0, len(up), step):
+            some = up[first : first + step, None]
+            exponents = some + down + charges * (1.0 + 8.0 * UNIT)
+            exponents += 8.0 * UNIT * (np.abs(some) + np.abs(down) + charges)
+            exponents = exponents.reshape(-1, values) / share
+            integrals = contour.log_integral(exponents)
+            row = int(np.argmax(integrals))
+            if integrals[row] > worst:
+                worst, most = float(integrals[row]), exponents[row]
+        return worst, most
 
     def _least(self, cost: Cost) -> float:
         """Return the least cost that is found: any tilt gives a bound."""
@@ -251,7 +263,10 @@ class RealMoves:
         if tilt not in self._known:
             exponent, deviation = self.estimate(tilt)
             normal = min(max(2.0 * exponent / (tilt * (1.0 + tilt)), 0.01 * self.deviation**2), deviation**2)
-            self._known[tilt] = self.log_integral(Contour.at(tilt, deviation, _SMOOTHING * normal, period=_PERIOD))
+            contour = Contour.at(tilt, deviation, _SMOOTHING * normal, period=_PERIOD)
+            thin = contour.thinned(deviation, 2.0 * self.square / self.largest**2)
+            found, exponents = self._worst(thin, 1.0)
+            self._known[tilt] = found if thin.is_thin_enough(exponents) else self.log_integral(contour)
         return min(cost(log_integral, known) for known, log_integral in self._known.items())
 
     # ------------------------------------------------------------------ queries

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import field
 from typing import NamedTuple
 
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.classes.frozen import dataclass
 
-__all__ = ["Line", "LossAtoms", "Nodes"]
+__all__ = ["Line", "LossAtoms", "Nodes", "log_moduli_of"]
 
 _KEPT = 8
 """How many lines are kept: many mixes of the same losses share one."""
@@ -22,17 +24,36 @@ _FADED = 50.0
 """Atoms that would fade by more than this, in logarithms, are left out."""
 
 
+_TOGETHER = 2**15
+"""About so many atoms, of many losses, are looked at in one go."""
+
+
 class Nodes(NamedTuple):
-    """The arguments `tilt + i spacing k`, k = 0, ..., count - 1."""
+    """The arguments `tilt + i spacing k`, k = 0, ..., number - 1.
+
+    With places, from 0 to number - 1 by powers of two, only these k are looked at, and all between two of them
+    together.
+    """
 
     tilt: float
     spacing: float
     number: int
+    places: tuple[int, ...] = ()
+
+    @property
+    def gaps(self) -> NDArray[np.int64]:
+        """After which of the places, by their index, others lie that are looked at together, shape (gaps,)."""
+        return np.flatnonzero(np.diff(self.places) > 1)
+
+    @property
+    def values(self) -> int:
+        """How many values tell of all nodes: one for each that is looked at, and behind these one for each gap."""
+        return len(self.places) + self.gaps.size if self.places else self.number
 
     @property
     def heights(self) -> NDArray[np.float64]:
-        """The imaginary parts, shape (number,)."""
-        return self.spacing * np.arange(self.number, dtype=np.float64)
+        """The imaginary parts of those that are looked at."""
+        return self.spacing * np.array(self.places or range(self.number), dtype=np.float64)
 
 
 class Line(NamedTuple):
@@ -178,6 +199,93 @@ class LossAtoms:
             shift + log_total,
             UNIT * log_scale_units,
         )
+
+
+def log_moduli_of(every: Sequence[LossAtoms], nodes: Nodes, *, spared: float = UNIT) -> NDArray[np.float64]:
+    """Return upper bounds on the logarithms of the moduli of many losses, shape (losses, nodes.values).
+
+    - every: The atoms of each.
+    - nodes, spared: As for `LossAtoms.along`.
+
+    *Between two places*, s_a and s_b, `g = |phi|^2 / phi(tilt)^2` is the mean of cos(s (l - l')) over two independent
+    tilted losses, so that its second derivative is at most twice their variance V: g is below its chord by no more than
+    that times (s_b - s_a)^2 / 8, and at most `max(g(s_a), g(s_b)) + V (s_b - s_a)^2 / 4`.
+    """
+    if not nodes.places:
+        return np.array([atoms.along(nodes, spared=spared).log_moduli for atoms in every])
+    most = max(atoms.losses.size for atoms in every)
+    step = max(_TOGETHER // most, 1)
+    return np.concatenate(
+        [_thinned(every[first : first + step], nodes, spared) for first in range(0, len(every), step)]
+    )
+
+
+def _thinned(every: Sequence[LossAtoms], nodes: Nodes, spared: float) -> NDArray[np.float64]:
+    """Return them for some losses at once; the errors are those of `LossAtoms._line`, but for those of the turns."""
+    shape = len(every), max(atoms.losses.size for atoms in every)
+    losses, exponents, steepest = np.zeros(shape), np.full(shape, -math.inf), np.empty(shape[0])
+    for row, atoms in enumerate(every):
+        losses[row, : atoms.losses.size] = atoms.losses
+        exponents[row, : atoms.losses.size] = nodes.tilt * atoms.losses + atoms.log_masses
+        steepest[row] = np.abs(atoms.log_masses).max() + nodes.tilt * np.abs(atoms.losses).max()
+    shifts = exponents.max(axis=1)
+    weights = np.exp(exponents - shifts[:, None])
+    totals = weights.sum(axis=1)
+    weights /= totals[:, None]
+    sizes = weights * np.abs(losses)
+    mean_sizes, means = sizes.sum(axis=1), (weights * losses).sum(axis=1)
+    variances = (weights * (losses - means[:, None]) ** 2).sum(axis=1)
+    variances *= 1.0 + UNIT * (12.0 * steepest + 2.0 * shape[1] + 128.0)
+    unseen = sizes <= spared / shape[1] * mean_sizes[:, None]
+    seen = ~unseen.all(axis=0)
+    losses, weights = np.compress(seen, losses, axis=1), np.compress(seen, weights, axis=1)
+    # As a product of real matrices, which is several times as quick.
+    pairs = (
+        turned.view(np.float64).reshape(*losses.shape, 2) for turned in _turned(nodes.spacing * losses, nodes.places)
+    )
+    parted = np.concatenate([np.matmul(weights[:, None], pair) for pair in pairs], axis=1)
+    deviations = parted.view(np.complex128)[:, :, 0]
+    size = np.outer(mean_sizes, nodes.heights) * (1.0 + 1e-9)
+    parts = np.minimum(size, 3.0)
+    turns = 16.0 + 4.0 * nodes.number.bit_length() + len(nodes.places)
+    errors = UNIT * (turns * size + (12.0 * losses.shape[1] + 6.0 * steepest[:, None] + 64.0) * parts) + spared * size
+    log_totals = np.log(totals)
+    units = 6.0 * steepest + 4.0 * (np.abs(shifts) + np.abs(log_totals)) + 40.0 + math.log2(shape[1])
+    line = Line(deviations, errors, 0.0, 0.0)
+    squares = (line.moduli + errors + 4.0 * UNIT) ** 2
+    gaps = nodes.gaps
+    widths = nodes.heights[gaps + 1] - nodes.heights[gaps]
+    between = np.maximum(squares[:, gaps], squares[:, gaps + 1]) + 0.25 * np.outer(variances, widths**2)
+    ratios = np.append(line.log_ratios, 0.5 * np.log(between) + 8.0 * UNIT, axis=1)
+    return np.asarray((shifts + log_totals + UNIT * units)[:, None] + ratios)
+
+
+def _turned(angles: NDArray[np.float64], places: Sequence[int]) -> Iterator[NDArray[np.complex128]]:
+    """Yield `e^(i k a) - 1` for k in places, shape (losses, angles): 0, and on by powers of two.
+
+    In units of 2^-53 times the angle, of which `_turns` has more: that of 1 is off by 7; that of each next power, made
+    from p, of an angle b, as p (p + 2), by 4 more, as its sum and product, of modulus 2 b at most, add 4 of 2 b and
+    |1 + p| = 1; and a step by an angle b passes on what it and the last place are off by, and adds 7 of b and one of
+    all. So that of k is off by 15 + 4 j + n, j the largest power and n the number of places.
+    """
+    half = np.sin(0.5 * angles)
+    powers = {1: -2.0 * half * half + 1j * np.sin(angles)}
+
+    def power(step: int) -> NDArray[np.complex128]:
+        if step not in powers:
+            before = power(step // 2)
+            powers[step] = (before + 2.0) * before
+        return powers[step]
+
+    last = np.zeros(angles.shape, dtype=np.complex128)
+    yield last
+    for place, following in itertools.pairwise(places):
+        step = power(following - place)
+        made = last * step
+        made += step
+        made += last
+        last = made
+        yield last
 
 
 def _turns(angles: NDArray[np.float64], number: int) -> NDArray[np.complex128]:

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -46,6 +47,9 @@ _POLE = 0.4
 _LOG_TAIL = -16.0
 """Beyond the last node the normal factor has fallen to this, as a logarithm."""
 _MOST_NODES = 2**14
+_NOTHING, _THIN, _MOST_LOOKED_AT = -20.0, 1e-6, 0.6
+"""The logarithm of what is nearly nothing, where nodes are thinned, and the share of an integral that gaps may make up;
+and the share of the nodes up to which it pays."""
 _TILT_STEP = 0.02
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
 _TILTS, _TILT_STEPS = 12, 8
@@ -63,12 +67,14 @@ class Contour:
     - spacing: w, positive.
     - count: Nodes at s = 0, w, ..., (count - 1) w; those at -s have conjugate values.
     - smoothing: v, positive.
+    - places: Which nodes are looked at, as in `Nodes`; all of them when empty.
     """
 
     tilt: float
     spacing: float
     count: int
     smoothing: float
+    places: tuple[int, ...] = ()
 
     @classmethod
     def at(cls, tilt: float, deviation: float, smoothing: float, *, period: float | None = None) -> Contour:
@@ -81,10 +87,31 @@ class Contour:
         count = math.ceil(math.sqrt(-2.0 * _LOG_TAIL / smoothing) / spacing) + 1
         return cls(tilt, spacing, min(count, _MOST_NODES), smoothing)
 
+    def thinned(self, deviation: float, copies: float) -> Contour:
+        """Return the contour that looks at few of the nodes where nearly nothing is expected.
+
+        What lies between two of them is bounded: see `characteristic.log_moduli_of`. Any choice gives a bound; this one
+        is for a normal total loss of so many parts, the worst of them alike.
+
+        - deviation: Of the total loss, tilted.
+        - copies: Of how many parts, at least, it is the sum.
+        """
+        apart = (deviation * self.spacing) ** 2 / copies if copies > 0.0 else math.inf
+        room = math.exp(min(2.0 * _NOTHING / copies, 0.0)) if copies > 0.0 else 0.0
+        places, last = [0], self.count - 1
+        while places[-1] < last:
+            here, step = places[-1], 1
+            left = room - math.exp(-apart * here * here)
+            # Multiples of powers of two: few turns make all others.
+            while here % (2 * step) == 0 and here + 2 * step <= last and 0.25 * apart * 4.0 * step * step <= left:
+                step *= 2
+            places.append(here + step)
+        return self if len(places) > _MOST_LOOKED_AT * self.count else replace(self, places=tuple(places))
+
     @property
     def nodes(self) -> Nodes:
         """Where the moment generating functions of the loss are wanted: z - 1."""
-        return Nodes(self.tilt, self.spacing, self.count)
+        return Nodes(self.tilt, self.spacing, self.count, self.places)
 
     @property
     def gain(self) -> float:
@@ -93,11 +120,18 @@ class Contour:
 
     @cached_property
     def log_weights(self) -> NDArray[np.float64]:
-        """What multiplies the nodes, those at -s included, without the gain and as logarithms, shape (count,)."""
-        square = self.nodes.heights**2
+        """What multiplies the nodes, those at -s included, without the gain and as logarithms, shape (nodes.values,).
+
+        Behind those of the nodes that are looked at the sum of those in each gap.
+        """
+        square = (self.spacing * np.arange(self.count, dtype=np.float64)) ** 2
         kernel = 0.5 * (np.log((1.0 + self.tilt) ** 2 + square) + np.log(self.tilt**2 + square))
         weights = math.log(self.spacing / math.pi) - 0.5 * self.smoothing * square - kernel
         weights[0] -= math.log(2.0)
+        if self.places:
+            inner = [weights[self.places[gap] + 1 : self.places[gap + 1]] for gap in self.nodes.gaps]
+            sums = [float(each[0]) + math.log(float(np.sum(np.exp(each - each[0])))) for each in inner]
+            weights = np.append(weights[list(self.places)], sums)
         return np.asarray(weights)
 
     @property
@@ -112,13 +146,14 @@ class Contour:
         largest = abs(self.gain) + abs(self.log_tail) + float(np.abs(self.log_weights).max())
         # The parts of a sum may be larger than the sum: the logarithms of the spacing, and of both moduli.
         parts = abs(math.log(self.spacing)) + abs(math.log(self.tilt)) + math.log(2.0 + self.tilt)
-        return UNIT * (16.0 * (largest + parts + abs(math.log(self.spacing * self.count))) + 64.0)
+        within_gaps = 2.0 * summation_error(self.count) if self.places else 0.0
+        return UNIT * (16.0 * (largest + parts + abs(math.log(self.spacing * self.count))) + 64.0) + within_gaps
 
     def log_integral(self, log_moduli: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return upper bounds on ln J, where `H_x <= J e^(-tilt x)` for every x, shape (...).
 
-        - log_moduli (ndarray, shape (..., count)): Upper bounds on `ln |phi|` at the nodes; that at the first holds
-          beyond the last one, too.
+        - log_moduli (ndarray, shape (..., nodes.values)): Upper bounds on `ln |phi|` at the nodes; that at the first
+          holds beyond the last one, too.
         """
         exponents = np.append(log_moduli + self.log_weights, log_moduli[..., :1] + self.log_tail, axis=-1)
         shift = exponents.max(axis=-1)
@@ -127,6 +162,16 @@ class Contour:
         rounding = UNIT * (8.0 * largest + 16.0) + summation_error(exponents.shape[-1]) + self.rounding
         total = np.sum(np.exp(np.minimum(exponents - finite[..., None], 0.0)), axis=-1)
         return np.asarray(self.gain + shift + np.log(total) + rounding)
+
+    def is_thin_enough(self, log_moduli: NDArray[np.float64]) -> bool:
+        """Return whether gaps make up next to nothing of an integral, log_moduli of shape (nodes.values,)."""
+        if not self.places:
+            return True
+        exponents = log_moduli + self.log_weights
+        if not math.isfinite(largest := float(exponents.max())):
+            return False
+        parts = np.exp(exponents - largest)
+        return float(parts[len(self.places) :].sum()) <= _THIN * float(parts.sum())
 
 
 def log_delta_at(epsilon: float) -> Cost:

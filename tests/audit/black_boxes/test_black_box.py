@@ -1,7 +1,5 @@
 """Audits of mechanisms without a law: what leaks is found wherever it hides, and what is right passes."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What outputs show: learned, chosen and tested on outputs of their own."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from functools import partial
@@ -158,7 +156,6 @@ def test_what_a_pass_excludes_at_a_delta() -> None:
     given: dict[str, Any] = {"seed": 0, "check": "privacy", "level": 0.0075, "upper": 0.0025, "detect": 0.25}
     examination = Examination(40_000, epsilon=1.0, delta=1e-3, **given)
     examination.update(*drawn(40_000))
-    assert examination._counts is not None
     for counts, rows in zip(examination._counts, drawn(trials - 30_000), strict=True):
         counts.update(rows)
     examination._trials = trials
@@ -236,7 +233,6 @@ def test_what_the_band_shows_is_tested_as_it_is_stated() -> None:
     refuted = []
     for k in range(5, 40):
         examination = counted(0.5, 0.0)
-        assert examination._counts is not None
         for counts, above in zip(examination._counts, (100_000, 100_000 - k), strict=True):
             counts.above[0] = above
         found = examination.result()
@@ -248,7 +244,6 @@ def test_what_the_band_shows_is_tested_as_it_is_stated() -> None:
 def test_an_event_that_shows_more_counts_though_it_is_not_resolved() -> None:
     examination = counted(0.5, 0.0)
     assert examination.result().epsilon_upper < 0.1
-    assert examination._counts is not None
     examination._counts[0].above[0], examination._counts[1].above[0] = 50_000, 0
     assert np.isinf(examination.result().epsilon_upper)
 

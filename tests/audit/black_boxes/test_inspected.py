@@ -1,7 +1,5 @@
 """Audits that look inside: a finding that refutes ends them, a hint is said, and the level is shared."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

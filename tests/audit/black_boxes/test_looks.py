@@ -1,7 +1,5 @@
 """Looks at a black box, again and again until it is decided: at a level that all of them share."""
 
-from __future__ import annotations
-
 from functools import partial
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The sentence of a black box's audit claims no more than its figures."""
 
-from __future__ import annotations
-
 import json
 import math
 from dataclasses import replace

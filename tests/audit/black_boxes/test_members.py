@@ -1,7 +1,5 @@
 """Counts of what is in the events that are tried add up over blocks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpverify.audit.black_boxes.members import Members

@@ -1,7 +1,5 @@
 """Pairs of neighbouring inputs: one user differs, and all kinds of others and places are there."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Claims that are curves: what one (epsilon, delta) hides is refuted, and what is right is not."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -103,7 +101,6 @@ def test_correct_noise_is_refuted_no_more_often_than_stated() -> None:
         GaussianDP(0.5), 4_000, at=0.0, level=level, upper=0.01, detect=0.1, seed=0, check="privacy"
     )
     examination.update(*(np.rint(rng.normal(bit, 2.0, (4_000, 1))) for bit in (1, 0)))
-    assert examination._counts is not None
     chances: list[dict[str, Any]] = []
     for bit, counts in zip((1, 0), examination._counts, strict=True):
         pmf = np.diff(stats.norm.cdf(np.append(points, 31) - 0.5, bit, 2.0))
@@ -170,7 +167,6 @@ def test_cells_err_as_often_as_stated_and_share_the_level_with_events() -> None:
     looked.update(*((rng.random((6_000, 1)) < chance) * 1.0 for chance in (0.78, 0.22)))
     x, y = looked._counted()
     events, beside = Examination._p_value(looked, x, y, looked._trials), looked._cells
-    assert beside is not None
     counts = looked._above(x, y)
     together = 3.0 * beside.p_value(*counts, looked._trials) / own_terms._CELLS
     assert looked._p_value(x, y, looked._trials) == min(events, together)

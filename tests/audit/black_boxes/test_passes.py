@@ -1,7 +1,5 @@
 """Audits of mechanisms without a law that are right: they pass, what they state is true, and alarms are rare."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Rare outcomes of a black box: what outputs on both inputs together tell that an eighth of them would not."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
@@ -105,5 +103,4 @@ def test_looks_share_the_level_and_the_likelier_input_is_told() -> None:
     one, three = (kept.result(0, 1, [(0.5, 0.0)], level, "rare", looks) for level, looks in ((0.01, 1), (0.03, 3)))
     assert 0.0 < three.p_value == pytest.approx(3.0 * one.p_value, rel=1e-12)
     told = re.search(r"(\d+) of (\d+) are of the second input", one.details["rare"])
-    assert told is not None
     assert int(told[1]) > int(told[2]) / 2

@@ -1,7 +1,5 @@
 """How many outputs teach and decide, and which events of them are tried."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

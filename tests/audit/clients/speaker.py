@@ -3,8 +3,6 @@
 So that tests are alike each time, its entropy is seeded by how often it was started with this manifest.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import random

@@ -1,7 +1,5 @@
 """A program that fails, hangs or says something else ends an audit with a sentence."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 

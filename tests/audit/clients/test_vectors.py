@@ -1,7 +1,5 @@
 """Vectors tell a client that sends, refuses or remembers anything else than the one in Python."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

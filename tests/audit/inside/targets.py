@@ -1,7 +1,5 @@
 """Targets with a fault each, and correct ones: on (0, 0, 0, 0, 0) and (1, 0, 0, 0, 0), claimed (1.1, 0)."""
 
-from __future__ import annotations
-
 import copy
 import math
 import random

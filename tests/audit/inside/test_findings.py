@@ -1,7 +1,5 @@
 """A look inside: each fault is found with its line, and what is right gives no finding."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import os

@@ -1,7 +1,5 @@
 """The parts of an output, by name."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from dpverify.audit.inside.parts import bits_of, numbers_of, parts_of

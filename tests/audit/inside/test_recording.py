@@ -1,7 +1,5 @@
 """Recorded draws: every generator is seen, a key fixes all of them, and one draw can be moved or drawn anew."""
 
-from __future__ import annotations
-
 import os
 import random
 import secrets

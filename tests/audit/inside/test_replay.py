@@ -1,7 +1,5 @@
 """Shifts: what neighbours differ by, in scales of the noise, against closed forms; nothing where that is not known."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Callable, Mapping
@@ -29,7 +27,6 @@ def shifted(function: Callable[[Any, Any], Any]) -> Shift | None:
 
 def test_laplace_noise_adds_up_over_the_numbers_of_an_output() -> None:
     shift = shifted(lambda x, rng: 7.0 - 2.0 * (x + rng.laplace(scale=[1.0, 4.0, 1.0], size=3)))
-    assert shift is not None
     assert shift.laplace == pytest.approx((1.0, 0.5, 0.0))
     assert shift.epsilon == pytest.approx(1.5)
     assert shift.delta(0.9) == pytest.approx(-math.expm1(-0.05))  # of the largest alone
@@ -38,7 +35,6 @@ def test_laplace_noise_adds_up_over_the_numbers_of_an_output() -> None:
 
 def test_gaussian_noise_adds_up_even_in_one_number() -> None:
     shift = shifted(lambda x, rng: x.sum() + rng.normal(scale=3.0) + 4.0 * rng.standard_normal())
-    assert shift is not None
     assert shift.laplace is None
     assert shift.mu == pytest.approx(3.0 / 5.0)
     exact = stats.norm.cdf(0.3 - 1 / 0.6) - math.e * stats.norm.cdf(-0.3 - 1 / 0.6)
@@ -47,13 +43,11 @@ def test_gaussian_noise_adds_up_even_in_one_number() -> None:
 
 def test_two_laplace_draws_in_one_number_say_nothing() -> None:
     shift = shifted(lambda x, rng: x.sum() + rng.laplace() + rng.laplace())
-    assert shift is not None
     assert (shift.laplace, shift.epsilon, shift.delta(0.1)) == (None, 0.0, 0.0)
 
 
 def test_integer_noise_is_held_to_the_delta_of_its_exact_law() -> None:
     shift = shifted(lambda x, rng: int(x[0]) + rng.geometric(0.5) - rng.geometric(0.5))
-    assert shift is not None
     # Two-sided geometric noise of epsilon ln 2: the loss is ln 2 wherever an output is at most the input, 2/3.
     for epsilon in (0.0, 0.3, 0.69):
         assert shift.delta(epsilon) == pytest.approx(2 / 3 * (1 - math.exp(epsilon) / 2), abs=1e-11)
@@ -84,13 +78,11 @@ def test_integer_noise_of_several_numbers_is_enumerated() -> None:
 
 def test_noise_that_cannot_fill_the_gap_is_bare() -> None:
     shift = shifted(lambda x, rng: x.sum() / 2 + 4 * rng.poisson(3.0))
-    assert shift is not None
     assert shift.bare == "output, modulo 4,"
 
 
 def test_a_combination_without_noise_is_bare() -> None:
     shift = shifted(lambda x, rng: [x[0] + (noise := rng.laplace()), x[1] + noise])
-    assert shift is not None
     assert shift.bare in {"output[0]", "output[1]"}
     assert shift.delta(10.0) == 1.0
     assert str(shift).endswith("differs, whatever is drawn")

@@ -1,7 +1,5 @@
 """Targets that treat their process badly, for the audit to survive; all but `honest` fail in some way or other."""
 
-from __future__ import annotations
-
 import atexit
 import contextlib
 import inspect

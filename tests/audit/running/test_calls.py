@@ -1,7 +1,5 @@
 """What the calls on one input show of each other, as they come."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

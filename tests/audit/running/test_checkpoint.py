@@ -1,7 +1,5 @@
 """Finished trials on disk: all of them or those of before, and nothing else is believed."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Counts of outputs are the same however the outputs come, and take no more memory for more of them."""
 
-from __future__ import annotations
-
 import tracemalloc
 
 import numpy as np
@@ -36,13 +34,9 @@ def test_counts_of_blocks_are_those_of_the_whole() -> None:
         for column, tally in one.columns.items():
             assert_array_equal(tally.counts, other.columns[column].counts)
             assert_array_equal(tally.counts, tally.law.counts(rows[:, column]))
-        assert one.view is not None
-        assert other.view is not None
         assert_array_equal(one.view.counts, other.view.counts)
     for (pair, compared), (_, others) in zip(whole.pairs, pieces.pairs, strict=True):
         for one, other in zip(compared, others, strict=True):
-            assert one.counts is not None
-            assert other.counts is not None
             direct = one.counts.events.counts(outputs[pair.first][:, one.where], outputs[pair.second][:, one.where])
             assert_array_equal(one.counts.likely, direct.likely)
             assert_array_equal(other.counts.other, direct.other)

@@ -1,7 +1,5 @@
 """A checkpoint is that of the code that drew it: of all of it."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial

@@ -1,7 +1,5 @@
 """What outputs are made of: strings have features, lengths are told, and parts are rounded whatever holds them."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

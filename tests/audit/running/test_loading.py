@@ -1,7 +1,5 @@
 """From a name to a callable: where it is looked for, and what is left behind if it is not found."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Outputs as rows: different outputs have different rows, equal ones the same row however they are drawn."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

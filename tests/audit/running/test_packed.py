@@ -1,7 +1,5 @@
 """Packed outputs are the same to the last bit, and small where they take few values."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """What a target does to its process never looks like a verdict."""
 
-from __future__ import annotations
-
 import json
 import multiprocessing
 import os

@@ -1,7 +1,5 @@
 """The implementation under audit: what it is given, and which outputs are taken."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

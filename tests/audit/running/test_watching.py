@@ -1,7 +1,5 @@
 """Users and shufflers that are watched: the checks grow with the trials, and find what thirty runs do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import json
 import math
 import re
@@ -89,7 +87,6 @@ def test_a_claim_that_no_trials_decide_says_what_would() -> None:
     assert report.verdict is Verdict.UNDECIDED
     assert "lies inside, which no number of trials can decide" in report.statement
     decidable = re.search(r"claim (\S+) or more to have it proved", report.statement)
-    assert decidable is not None
     assert float(decidable[1]) == pytest.approx(interval.upper, rel=1e-9)
     proved = audit_protocol(RR, Budget(decidable[1], delta), implementation=protocol, trials=100, seed=2)
     assert proved.results[0].verdict is Verdict.CONSISTENT

@@ -1,7 +1,5 @@
 """Audits of histograms and selections: right ones pass, and each planted fault is found by the check that should."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Audits of classifiers and of decoded words: laws by enumeration; `tests/faults/wholes.py` has the faults."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from typing import Any
@@ -44,7 +42,6 @@ def test_the_joint_law_is_that_of_every_choice_of_labels_and_bits(classes: int) 
             # Numbers of those with fewer reports come first: one outcome of none, two of one, and so on.
             key = tuple(count * (count + 1) // 2 + one for count, one in zip(counts, ones, strict=True))
             expected[key] = expected.get(key, 0.0) + mass
-    assert dataset.view is not None
     law = dataset.view[1]
     assert_allclose(law.pmf, [expected[tuple(row)] for row in law.points.tolist()], rtol=1e-12)
     assert law.atoms == len(expected)
@@ -90,7 +87,6 @@ def test_the_law_of_words_is_that_of_every_choice_of_bits() -> None:
         mass = float(np.prod(np.where(sent, chances, 1.0 - chances)))
         key = tuple(ranked[:2].tolist())
         expected[key] = expected.get(key, 0.0) + mass
-    assert dataset.view is not None
     law = dataset.view[1]
     assert_allclose(law.pmf, [expected[tuple(row)] for row in law.points.tolist()], rtol=1e-12)
 

@@ -1,7 +1,5 @@
 """Audits of density estimators with their features: right ones pass; `tests/faults/densities.py` has the faults."""
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Mechanisms of other libraries as targets: how they are called, and what an audit with their exact laws says."""
 
-from __future__ import annotations
-
 import re
 import types
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Audits of mechanisms whose twin states a law: right ones pass, and those that say or promise too much do not."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

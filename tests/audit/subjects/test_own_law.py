@@ -1,7 +1,5 @@
 """Audits against a law of the caller's own: discrete, in rows, with a density."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

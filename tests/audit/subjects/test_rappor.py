@@ -1,7 +1,5 @@
 """The averaging attack as an audit: it succeeds where a client forgets, and not where she remembers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -122,11 +120,9 @@ def test_what_is_seen_has_the_stated_laws(protocol: Any) -> None:
         for column, (_, law) in dataset.laws.items():
             pooled = dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True))
             assert_law(outputs[:, column].tolist(), pooled)
-        assert dataset.view is not None
         columns, law = dataset.view
         joint = {tuple(point): float(mass) for point, mass in zip(law.points.tolist(), law.pmf, strict=True)}
         assert_law(rows(outputs[:, columns]), joint)
-        assert dataset.independent is not None
         columns, laws = dataset.independent
         for bit, law in zip(outputs[:, columns].T, laws, strict=True):
             assert_law(bit.tolist(), dict(zip(law.points.tolist(), law.pmf.tolist(), strict=True)))

@@ -1,7 +1,5 @@
 """Audits of user-level learners: right ones pass, whatever learner and selection; faults are in `tests/faults`."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 from typing import Any

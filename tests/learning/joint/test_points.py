@@ -78,5 +78,5 @@ def test_the_better_of_two_plans_is_taken_for_no_more_messages(monkeypatch: pyte
     assert found is not None
     assert found.plan.messages_per_user <= public.drawn.coordinates
     for factor, better in ((1.001, True), (0.999, False)):
-        monkeypatch.setattr(points, "rmse_at_one_point", lambda *given, error=factor * found.rmse: error)
+        monkeypatch.setattr(points, "rmse_of_spread_points", lambda *given, error=factor * found.rmse: error)
         assert (better_points(public, "rr", budget, USERS) is found) is better

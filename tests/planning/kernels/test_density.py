@@ -16,7 +16,7 @@ from tests.planning.normal import normal_noise
 
 
 @pytest.mark.long
-def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
+def test_a_plan_keeps_the_budget_as_a_protocol_and_one_for_the_honest_without_the_others() -> None:
     found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40, honest="0.5")
     (best,) = found.rows
     protocol = KernelDensityProtocol(best.bitsum.protocol, best.family.sample(best.pairs, np.random.default_rng(0)))
@@ -24,20 +24,15 @@ def test_a_plan_for_the_honest_keeps_the_budget_without_the_others() -> None:
     assert account(protocol, delta="1e-4", relative_width=1e-3, honest=30).epsilon.upper <= 2.0
     assert account(protocol, delta="1e-4", relative_width=1e-3, honest=24).epsilon.upper > 2.0
     assert found.honest == found.to_dict()["honest"] == best.bitsum.honest == 30
-    (alone,) = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40).rows
+    among_all = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40)
+    (alone,) = among_all.rows
+    features = alone.family.sample(alone.pairs, np.random.default_rng(0))
+    everyone = KernelDensityProtocol(alone.bitsum.protocol, features)
+    assert account(everyone, delta="1e-4", relative_width=1e-3).epsilon.upper <= 2.0
+    assert alone.bits == features.coordinates == alone.messages_per_user == 32
+    assert alone.rmse == rmse_at_one_point(alone.family, alone.pairs, 60, alone.bitsum.bitsum_rmse)
+    assert among_all.failures  # of the longer rungs: more than 40 messages
     assert best.bitsum.bitsum_rmse == pytest.approx(alone.bitsum.bitsum_rmse * 2**0.5, rel=0.05)
-
-
-@pytest.mark.long
-def test_what_is_planned_meets_the_budget_as_a_protocol() -> None:
-    found = plan_density("gaussian", 8, ("2", "1e-4"), users=60, max_messages_per_user=40)
-    (best,) = found.rows
-    features = best.family.sample(best.pairs, np.random.default_rng(0))
-    protocol = KernelDensityProtocol(best.bitsum.protocol, features)
-    assert account(protocol, delta="1e-4", relative_width=1e-3).epsilon.upper <= 2.0
-    assert best.bits == features.coordinates == best.messages_per_user == 32
-    assert best.rmse == rmse_at_one_point(best.family, best.pairs, 60, best.bitsum.bitsum_rmse)
-    assert found.failures  # of the longer rungs: more than 40 messages
 
 
 @pytest.fixture

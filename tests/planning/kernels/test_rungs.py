@@ -8,8 +8,16 @@ import pytest
 from dpverify.claims.kde.error import mse
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, InfeasibleBudgetError
-from dpverify.planning.kernels.rungs import check_kernel, drawn, kernels, ladder, rmse_at_one_point
+from dpverify.planning.kernels.rungs import (
+    check_kernel,
+    drawn,
+    kernels,
+    ladder,
+    rmse_at_one_point,
+    rmse_of_spread_points,
+)
 from protocols.lsq import FourierPairs, GaussianFeatures, Identity, LaplacianBinning, LinearMap, LSQFamily
+from tests.samples import sphere
 
 
 @pytest.mark.parametrize(
@@ -40,6 +48,18 @@ def test_the_error_of_maps_is_a_mean_over_points(family: LSQFamily) -> None:
         same.append(mse(family, users, x, instances=1, bitsum_rmse=3.0))
         across.append(mse(family, users, y, instances=1, bitsum_rmse=3.0))
     assert found == pytest.approx(math.sqrt(max(np.mean(same), np.mean(across))), rel=0.35)
+
+
+@pytest.mark.parametrize("family", [LinearMap(24, "haar", 0.4, gain=1.1), Identity(24, 0.3)], ids=repr)
+def test_what_a_map_cuts_off_cancels_where_points_are_in_all_directions(family: LinearMap) -> None:
+    found = rmse_of_spread_points(family, 1, 20, 1.0)
+    errors = []
+    for seed in range(60):
+        x, y = sphere(10, 24, seed), sphere(1, 24, 900 + seed)[0]
+        # Of a point and its opposite the bias is 0, and both are rounded alike.
+        errors.append(mse(family, np.concatenate([x, -x]), y, instances=1, bitsum_rmse=1.0))
+    assert found == pytest.approx(math.sqrt(np.mean(errors)), rel=0.08)
+    assert found < 0.9 * rmse_at_one_point(family, 1, 20, 1.0)
 
 
 @pytest.mark.long

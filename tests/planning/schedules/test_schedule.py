@@ -62,19 +62,11 @@ def test_days_that_differ_lie_between_the_worst_and_the_best_of_them() -> None:
 
 
 @pytest.mark.long
-def test_few_listed_numbers_of_users_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = days(*range(200, 204))
-    monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
-    sharp = account(many, delta=1e-6).epsilon
-    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 2)
-    rough = account(many, delta=1e-6).epsilon
-    assert rough.lower < sharp.lower <= sharp.upper < rough.upper
-    assert rough.width < 0.05 * rough.upper
-
-
-@pytest.mark.long
-def test_few_listed_flip_probabilities_enclose_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    many = [(RandomizedResponse(200, 0.25 + 0.001 * i), 1) for i in range(4)]
+@pytest.mark.parametrize("what", ["users", "flip probabilities"])
+def test_few_listed_numbers_enclose_many(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    many = (
+        days(*range(200, 204)) if what == "users" else [day for i in range(4) for day in days(200, p=0.25 + 0.001 * i)]
+    )
     monkeypatch.setattr("dpverify.planning.schedules.schedule._MOST_SHARP", 100)
     sharp = account(many, delta=1e-6).epsilon
     monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 2)

@@ -62,7 +62,7 @@ def _whatever_the_guess(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(any_mix, "_HOPELESS", math.inf)
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(st.lists(rational_pairs(4), min_size=1, max_size=3), st.integers(1, 4), st.sampled_from([1e-6, 1e-2, 0.3]))
 def test_no_exact_mix_exceeds_the_bound(pairs: list[RationalPair], instances: int, delta: float) -> None:
     found = bound([floats(pair) for pair in pairs], instances, delta=delta)
@@ -72,7 +72,7 @@ def test_no_exact_mix_exceeds_the_bound(pairs: list[RationalPair], instances: in
 
 
 @pytest.mark.parametrize("members", [(FLAT, STEEP), (STEEP, FLAT), (FLAT, STEEP, RARE), (RARE, FLAT)])
-@pytest.mark.parametrize("delta", [0.2, 0.01, 1e-4])
+@pytest.mark.parametrize("delta", [0.2, 1e-4])
 def test_the_bound_is_the_worst_members_whatever_the_guess(
     members: tuple[PrivacyLossDistribution, ...], delta: float
 ) -> None:
@@ -92,8 +92,8 @@ def truth_of(pair: PrivacyLossDistribution, instances: int) -> float:
     return Composition([(connect_the_dots(pair, 2e-3), instances)]).epsilon(DELTA).upper
 
 
-@pytest.mark.parametrize("instances", [200, 768])
-def test_many_instances_cost_next_to_nothing(instances: int) -> None:
+def test_many_instances_cost_next_to_nothing() -> None:
+    instances = 768
     members, worst = worst_reports(1000, 30.0)
     epsilon = truth_of(worst, instances)
     found = AnyMix(members, worst, instances, epsilon=epsilon, delta=DELTA).epsilon(DELTA)

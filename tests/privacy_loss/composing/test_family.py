@@ -26,23 +26,6 @@ from dpverify.privacy_loss.windows.transform import Composition, WindowTooLargeE
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 
-def swapped(pair: RationalPair) -> RationalPair:
-    return pair[1], pair[0]
-
-
-@pytest.mark.long
-@settings(max_examples=60, deadline=None)
-@given(rational_pairs(5), st.integers(1, 6), st.floats(0, 3))
-def test_every_mix_of_two_directions_is_covered(pair: RationalPair, instances: int, epsilon: float) -> None:
-    both = [pair, swapped(pair)]
-    assume(all(floats(p).losses.size for p in both))
-    exact = [truth(both, [m, instances - m], epsilon) for m in range(instances + 1)]
-    found = FamilyComposition([floats(p) for p in both], instances, step=0.01).delta(epsilon)
-    assert max(mix.lower for mix in exact) <= found.upper
-    # The lower end is attained by one of the two pairs in all instances.
-    assert found.lower <= max(exact[0].upper, exact[-1].upper)
-
-
 def test_each_strategy_by_itself_bounds_every_mix(monkeypatch: pytest.MonkeyPatch) -> None:
     # Few instances are no normal law: a bound along a line is loose, and is asked for all the same.
     monkeypatch.setattr(any_mix, "_HOPELESS", math.inf)
@@ -62,7 +45,7 @@ def test_each_strategy_by_itself_bounds_every_mix(monkeypatch: pytest.MonkeyPatc
     assert along.epsilon(0.05, Interval(0.0, math.inf)).upper == family._any_mix.epsilon(0.05)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(rational_pairs(4), rational_pairs(4), rational_pairs(4), st.integers(1, 4), st.floats(0, 3))
 def test_groups_are_covered(
     first: RationalPair, second: RationalPair, third: RationalPair, instances: int, epsilon: float
@@ -77,6 +60,8 @@ def test_groups_are_covered(
         for j in range(instances + 1 - i)
     )
     assert worst <= found.upper
+    # The lower end is attained, by the one pair in all instances.
+    assert found.lower <= truth([first], [instances], epsilon).upper
 
 
 def test_mixes_of_one_sided_noise_are_bounded_to_the_stated_gap() -> None:
@@ -137,7 +122,7 @@ def test_a_pair_that_loses_everything_has_no_finite_epsilon() -> None:
     assert everything.epsilon(1e-4).lower == math.inf
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 1.0, 20.0])
+@pytest.mark.parametrize("epsilon", [0.01, 20.0])
 def test_far_left_of_the_mean_two_directions_have_a_bound(monkeypatch: pytest.MonkeyPatch, epsilon: float) -> None:
     # As if no window had more cells: so large losses are then composed along contours, and the tilt there is 0.
     monkeypatch.setattr(grid_mixes, "_FINER", 1.0)

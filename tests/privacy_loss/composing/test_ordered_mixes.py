@@ -225,7 +225,8 @@ def test_the_mix_that_is_worst_next_to_epsilon_0_is_tried() -> None:
 
 
 @pytest.mark.parametrize(
-    ("asked", "least", "most"), [("delta", 0.2, 5e-4), ("delta", 0.5, 1e-3), ("epsilon", 0.7234, 1e-3)]
+    ("asked", "least", "most"),
+    [("delta", 0.2, 5e-4), pytest.param("delta", 0.5, 1e-3, marks=pytest.mark.long), ("epsilon", 0.7234, 1e-3)],
 )
 def test_days_of_few_users_are_accounted_closely(asked: str, least: float, most: float) -> None:
     days = [(RandomizedResponse(3, 0.0864), 2), (Poisson(5, 2.0), 1), (RandomizedResponse(5, 0.214), 2)]

@@ -116,7 +116,7 @@ def test_every_member_is_below_a_chord_towards_the_end(first: list, others: list
             assert (floors + row <= (weight * far + (1.0 - weight) * near) * (1 + 1e-12) + 1e-13).all()
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(MEMBERS, MEMBERS)
 def test_every_member_is_below_a_piece(first: list, others: list) -> None:
     end = excess(balanced(*map(list, zip(*first[0], strict=True))))

@@ -49,6 +49,7 @@ STEEP = [
 ]
 """Shapes of the noise below 1, whose likelihood ratio is largest where the difference is 1."""
 POINTS = [(0.3, 0.3, (0.5, 0.5)), (2.0, 0.4, (0.5, 0.6)), (0.5, 0.5, (3.0, 0.2))]
+REPEATS = [(1.2, 0.8, (2.0, 0.7)), (0.1, 0.8, (1.0, 0.9)), (0.9, 0.7, (9.0, 0.8))]
 Case = tuple[float, float, tuple[float, float] | None]
 
 
@@ -78,7 +79,7 @@ def check(found: Enclosure, case: Case, slack: float = 1e-11) -> None:
             assert direct <= upper.delta(epsilon).upper * (1.0 + slack) + 1e-15, epsilon
 
 
-@pytest.mark.parametrize("effort", [COARSEST, 3e4, FINE])
+@pytest.mark.parametrize("effort", [COARSEST, pytest.param(3e4, marks=pytest.mark.long), FINE])
 @pytest.mark.parametrize("case", [*CASES, *STEEP, *POINTS])
 def test_both_pairs_enclose_the_two_counts(case: Case, effort: float) -> None:
     check(negative_binomial_counts(*case, 1e-25, effort=effort), case)
@@ -96,13 +97,8 @@ def test_points_leave_no_gap(case: Case) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        (3.0, 0.7, (9.0, 0.8)),
-        (1.2, 0.8, (2.0, 0.7)),
-        (30.0, 0.3, None),
-        (0.5, 0.8, (2.0, 0.7)),
-        (0.1, 0.8, (1.0, 0.9)),
-        (0.9, 0.7, (9.0, 0.8)),
-        (0.3, 0.8, None),
+        *((3.0, 0.7, (9.0, 0.8)), (30.0, 0.3, None), (0.5, 0.8, (2.0, 0.7)), (0.3, 0.8, None)),
+        *(pytest.param((shape, p, flood), marks=pytest.mark.long) for shape, p, flood in REPEATS),
     ],
 )
 def test_cells_of_several_deviations_still_dominate(monkeypatch: pytest.MonkeyPatch, case: Case) -> None:
@@ -235,7 +231,7 @@ def finite(pmf: list[Fraction]) -> IntegerLaw:
 
 
 @given(laws=small_laws(), epsilon=st.sampled_from(EPSILONS))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_small_laws_are_enclosed_exactly(laws: tuple[list[Fraction], list[Fraction]], epsilon: float) -> None:
     own, flood = laws
     one, zero = exact_pair(own, flood)

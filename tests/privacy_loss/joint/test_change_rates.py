@@ -117,7 +117,7 @@ def test_every_move_of_the_range_is_between_the_levels(square: float) -> None:
     grid = ChangeGrid(L2Ball(square, 50), 14.0)
     assert (0.5 in grid.sizes) == (square > 0.25)
     rng = np.random.default_rng(2)
-    for _ in range(2000):
+    for _ in range(500):
         t, c = reachable(rng, square)
         assert abs(c) <= np.interp(t, np.append(0.0, grid.sizes), np.append(0.0, grid.midpoints[:, -1])) + 1e-15
     for index in range(grid.sizes.size):
@@ -150,7 +150,7 @@ class TestTheLargestMean:
 
     def test_no_mix_of_moves_exceeds_it_and_some_reach_it(self) -> None:
         rng = np.random.default_rng(9)
-        for _ in range(40):
+        for _ in range(20):
             square, coordinates = float(rng.uniform(0.5, 9.0)), int(rng.integers(9, 30))
             grid = self.grid(square, coordinates)
             costs, few = grid.sizes**2, max(math.floor(square), 1)

@@ -1,4 +1,4 @@
-"""The bound for joint changes: exact products never exceed it, and no charge of it may be missing."""
+"""The bound for joint changes: no charge of it may be missing. Exact products never exceed it: `joint_hunt`."""
 
 import math
 
@@ -20,32 +20,13 @@ from dpverify.privacy_loss.losses.pairs import (
     approximate_dp,
     binomial_randomized_response,
     discrete_laplace,
-    mixed_reports,
     negative_binomial,
     poisson,
     three_nb,
 )
 from protocols.bitsum import RandomizedResponse
-from tests.privacy_loss.joint_hunt import moves
 
 Floats = NDArray[np.float64]
-
-
-def reports(users: int, ones: int, p: float) -> tuple[Floats, Floats]:
-    """Return the laws of the sum of all reports when her bit is 0 and when it is 1."""
-    others = np.ones(1)
-    for user in range(users - 1):
-        q = 1.0 - p if user < ones else p
-        others = np.convolve(others, [1.0 - q, q])
-    return np.convolve(others, [1.0 - p, p]), np.convolve(others, [p, 1.0 - p])
-
-
-def on_the_sphere(rng: np.random.Generator, coordinates: int, square: float) -> Floats:
-    """Draw changes in [0, 1] whose squares add up to `square`, some of them far from equal."""
-    t = np.abs(rng.standard_normal(coordinates)) ** rng.choice([0.3, 1.0, 3.0])
-    for _ in range(100):
-        t = np.minimum(t * math.sqrt(square / float(np.sum(t * t))), 1.0)
-    return t * (1.0 - 1e-9)
 
 
 def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
@@ -53,34 +34,6 @@ def product(laws: list[tuple[Floats, Floats]]) -> tuple[Floats, Floats]:
     for one, other in laws:
         p, q = np.outer(p, one).ravel(), np.outer(q, other).ravel()
     return p, q
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("users", "p", "square", "coordinates"),
-    [(2, 0.1, 1.0, 2), (4, 0.2, 2.5, 3), (1, 0.25, 1.0, 1), (5, 0.05, 1.0, 4)],
-)
-def test_no_change_in_the_ball_exceeds_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
-    pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
-    groups = [[pair.up for pair in pairs], [pair.down for pair in pairs]]
-    joint = JointChange(groups, L2Bounded(square, coordinates), reference_delta=1e-3)
-    epsilons = math.log((1.0 - p) / p) * math.sqrt(square) * np.array([-0.2, 0.1, 0.8])
-    bounds, largest = [joint.delta_upper(float(epsilon)) for epsilon in epsilons], np.zeros(3)
-    rng = np.random.default_rng(11)
-    for _ in range(60):
-        laws = []
-        for t in on_the_sphere(rng, coordinates, square):
-            zero, one = reports(users, int(rng.integers(users)), p)
-            first = float(rng.choice([0.0, 1.0 - t, rng.uniform(0.0, 1.0 - t)]))
-            ends = np.array([first, first + t])[:: rng.choice([-1, 1])]
-            laws.append(((1 - ends[0]) * zero + ends[0] * one, (1 - ends[1]) * zero + ends[1] * one))
-        p_law, q_law = product(laws)
-        exact = [float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum()) for epsilon in epsilons]
-        largest = np.maximum(largest, exact)
-    assert (largest <= np.array(bounds) + 1e-14).all()
-    assert (largest > 0.0).all()
-    for epsilon, delta in zip(epsilons, largest, strict=True):
-        assert epsilon <= joint.epsilon_upper(float(delta) * (1.0 - 1e-9)) + 1e-12
 
 
 @pytest.mark.long
@@ -93,21 +46,6 @@ def test_a_change_whose_square_leaves_the_floats_has_a_bound(square: float, larg
     t = math.sqrt(square)
     assert t * pair.delta(0.0).lower <= joint.delta(0.0).upper <= 1e-15
     assert 0.0 <= joint.epsilon(1e-6).upper <= 1e-12
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("fraction", [0.3, 0.6, 0.97])
-@pytest.mark.parametrize("epsilon", [-3.0, -0.2, 0.0, 0.7])
-def test_outcomes_that_one_law_cannot_produce_are_charged(fraction: float, epsilon: float) -> None:
-    zero, one = np.array([0.5, 0.3, 0.2, 0.0]), np.array([0.0, 0.3, 0.5, 0.2])
-    pairs = [PrivacyLossDistribution.from_pmfs(*laws) for laws in ((one, zero), (zero, one))]
-    joint = JointChange(pairs, L2Bounded(2.0 * fraction**2, 2))
-    t = fraction * (1.0 - 1e-12)
-    ends = [zero, (1 - t) * zero + t * one, (1 - t) * one + t * zero, one]
-    for p, q in [(0, 1), (1, 0), (2, 3), (3, 2)]:
-        p_law, q_law = product([(ends[p], ends[q])] * 2)
-        exact = float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum())
-        assert exact <= joint.delta_upper(epsilon) + 1e-14
 
 
 def laplace(epsilon: float) -> list[PrivacyLossDistribution]:
@@ -149,7 +87,7 @@ def test_the_bound_is_near_what_is_attained(row: str, kind: type[L2Bounded]) -> 
     assert 0.0 < found.width < width * found.lower
 
 
-@pytest.mark.parametrize("square", [4.0, 25.0])
+@pytest.mark.parametrize("square", [4.0, pytest.param(25.0, marks=pytest.mark.long)])
 def test_two_directions_cost_no_more_than_the_worse_one_and_no_less_than_both(square: float) -> None:
     pairs = list(binomial_randomized_response(1000, 0.009))
     bound = JointChange(pairs, L2Bounded(square, 64)).epsilon_upper(1e-6)
@@ -164,26 +102,6 @@ def test_a_ball_allows_for_less() -> None:
     # By 3 % where a bit that is sure before or after is the worst, as under strong noise of two losses.
     bounds = [JointChange(laplace(0.5), kind(25.0, 768)).epsilon_upper(1e-6) for kind in (L2Bounded, L2Ball)]
     assert bounds[1] < 0.97 * bounds[0]
-
-
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("users", "p", "square", "coordinates"), [(3, 0.3, 0.4, 4), (4, 0.2, 2.5, 3), (5, 0.05, 1.0, 4)]
-)
-def test_no_points_of_the_ball_exceed_the_bound(users: int, p: float, square: float, coordinates: int) -> None:
-    pairs = [mixed_reports(users, ones, p, 1e-42) for ones in range(users)]
-    change = L2Ball(square, coordinates)
-    joint = JointChange([[one.up for one in pairs], [one.down for one in pairs]], change, reference_delta=1e-3)
-    epsilon = 0.3 * joint.epsilon_upper(0.05)
-    bound, largest, rng = joint.delta_upper(epsilon), 0.0, np.random.default_rng(12)
-    for _ in range(300):
-        laws = []
-        for before, after in moves(rng, change):
-            zero, one = reports(users, int(rng.integers(users)), p)
-            laws.append(((1 - after) * zero + after * one, (1 - before) * zero + before * one))
-        p_law, q_law = product(laws)
-        largest = max(largest, float(np.maximum(p_law - math.exp(epsilon) * q_law, 0.0).sum()))
-    assert 0.3 * bound < largest <= bound + 1e-14
 
 
 @pytest.mark.long
@@ -270,7 +188,7 @@ def test_errors_of_a_listing_count_in_every_coordinate() -> None:
     # A mass error counts as unlisted mass, too, which hides the growth of the masses: each is looked at by itself.
     assert small(relative_error=0.01)._log_growth >= 6 * 0.01
     assert 6 * 0.02 <= small(loss_error=0.02)._loss_error <= 6 * 0.021
-    for epsilon in (0.4, 0.9, 1.5):
+    for epsilon in (0.4, 1.5):
         exact, grown, shifted = small(), small(), small()
         grown._log_growth += 0.5
         shifted._loss_error += 0.1
@@ -356,6 +274,7 @@ def test_missing_mass_counts_for_as_much_change_as_there_is() -> None:
     joint = JointChange([pair], L2Bounded(4.0, 16))
     assert 15.9 * tiny <= joint.delta_upper(50.0) <= 16.1 * tiny
     assert joint.epsilon_upper(15.9 * tiny) == math.inf
+    assert joint.delta_upper(joint.epsilon_upper(20.0 * tiny)) <= 20.0 * tiny * (1.0 + 1e-6)
     # and a hundred by 0.04 four times the mass, as infinite loss of the first of both pairs.
     joint = JointChange([pair], L2Bounded(0.16, 100))
     assert 3.9 * tiny <= joint.delta_upper(50.0) <= 4.1 * tiny
@@ -424,8 +343,10 @@ def test_a_quick_bound_tells_what_is_far_below() -> None:
         JointChange(pairs, change, reference_delta=delta).epsilon_upper(delta, decide=factor * sharp)
         for factor in (10.0, 1.5)
     )
-    # A bound, from moments alone, up to half of what is to be decided; and else the same as without.
-    assert sharp < far < 2.0 * sharp
+    # A bound, from moments alone, up to half of what is to be decided; and else the same as without. Two full changes
+    # are among those of T^2 = 2.
+    full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
+    assert full <= sharp < far < 2.0 * sharp
     assert near == sharp
 
 
@@ -448,14 +369,6 @@ def test_what_is_infinite_takes_no_moves(monkeypatch: pytest.MonkeyPatch) -> Non
     bound = JointChange(poisson(5.0, 1e-25), L2Bounded(2.0, 100), reference_delta=1e-9)
     monkeypatch.setattr(joint_change.FullChange, "moved", None)
     assert bound.epsilon_upper(1e-9) == math.inf
-
-
-@pytest.mark.parametrize("delta", [1e-3, 1e-9])
-def test_the_quick_bound_holds_for_full_changes(delta: float) -> None:
-    # Two full changes are among those of T^2 = 2.
-    pairs = poisson(60.0, 1e-25)
-    full = FamilyComposition(pairs, 2, attained=pairs, reference_delta=delta).epsilon(delta).lower
-    assert JointChange(pairs, L2Bounded(2.0, 100), reference_delta=delta).epsilon_upper(delta, decide=1e3) >= full
 
 
 @pytest.mark.parametrize("kind", [L2Bounded, L2Ball])
@@ -492,7 +405,7 @@ def test_what_all_bits_in_full_have_contradicts_no_cover() -> None:
 
 @pytest.mark.parametrize(
     ("users", "flip_probability", "instances", "squared_change", "delta"),
-    [(13, 0.13508634985179911, 2, 1.5, 0.2722775), (138, 0.066, 1, 0.75, 7.8e-4)],
+    [(13, 0.13508634985179911, 2, 1.5, 0.2722775), pytest.param(138, 0.066, 1, 0.75, 7.8e-4, marks=pytest.mark.long)],
 )
 def test_few_bits_are_charged_in_full_where_that_is_less(
     users: int, flip_probability: float, instances: int, squared_change: float, delta: float

@@ -131,7 +131,7 @@ def test_every_move_is_dominated_by_moves_of_the_grid(noise: partial[IntegerLaw]
             ends.append((end, curve.pair(end, increase=increase, low=low).delta(epsilon).upper))
         return float(np.interp(size, *zip(*ends, strict=True)))
 
-    for size in (1.0, 2.0, *rng.uniform(0.0, 0.1, 5), *rng.uniform(0.0, 2.6, 80)):
+    for size in (1.0, 2.0, *rng.uniform(0.0, 0.1, 5), *rng.uniform(0.0, 2.6, 40)):
         start, rest = rng.uniform(0.0, 2.0), size % 1.0
         # How far the move is from one with an integer at its low end, towards one with an integer at its high end.
         part = start % 1.0

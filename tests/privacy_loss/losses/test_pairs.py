@@ -35,26 +35,26 @@ def check(directions: pairs.Directions, pair: Pair, epsilon: float) -> None:
         assert enclosure.lower <= interval.upper
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.floats(0.2, 80), st.floats(0.01, 0.995), EPSILONS)
 def test_negative_binomial(shape: float, p: float, epsilon: float) -> None:
     check(pairs.negative_binomial(shape, p), NegativeBinomialPair(shape, p), epsilon)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(st.integers(1, 10_000), st.floats(1e-3, 0.499), EPSILONS)
 def test_binomial_randomized_response(users: int, p: float, epsilon: float) -> None:
     check(pairs.binomial_randomized_response(users, p), RandomizedResponsePair(users, p, 0), epsilon)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(2, 60), st.data(), st.floats(0.01, 0.49), EPSILONS)
 def test_mixed_reports(users: int, data: st.DataObject, p: float, epsilon: float) -> None:
     ones = data.draw(st.integers(0, users - 1))
     check(pairs.mixed_reports(users, ones, p), RandomizedResponsePair(users, p, ones), epsilon)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.floats(0.05, 0.97), st.floats(0.3, 40), st.floats(0.05, 0.97), EPSILONS)
 def test_three_nb(p: float, flood_shape: float, flood_p: float, epsilon: float) -> None:
     check(pairs.three_nb(p, flood_shape, flood_p), ThreeNBPair(p, flood_shape, flood_p), epsilon)
@@ -72,7 +72,7 @@ def direct(pmf: list, epsilon: float, *, up: bool) -> mp.mpf:
     return mp.fsum(max(a - mp.exp(epsilon) * b, mp.mpf(0)) for a, b in zip(first, second, strict=True))
 
 
-@pytest.mark.parametrize("epsilon", [-0.4, 0.0, 0.05, 0.3, 1.0])
+@pytest.mark.parametrize("epsilon", [-0.4, 0.05, 1.0])
 @pytest.mark.parametrize("law", ["poisson", "gaussian"])
 def test_poisson_and_discrete_gaussian_by_direct_sums(law: str, epsilon: float) -> None:
     with mp.workdps(50):

@@ -12,7 +12,7 @@ import pytest
 from dpverify.privacy_loss.losses import recurrence
 from dpverify.privacy_loss.losses.recurrence import decayed_sums, decayed_sums_error
 
-RATES = [0.0, 1e-300, 1e-12, 1e-3, 0.5, 3.0, 60.0, 740.0, 800.0, math.inf]
+RATES = [0.0, 1e-300, 1e-3, 0.5, 60.0, 740.0, math.inf]
 
 
 def exact(terms: list[Fraction], rate: float) -> list[Fraction]:
@@ -31,7 +31,7 @@ def exact(terms: list[Fraction], rate: float) -> list[Fraction]:
 
 @pytest.mark.parametrize("block", [4, 2**16])
 @pytest.mark.parametrize("rate", RATES)
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 64, 257])
+@pytest.mark.parametrize("size", [0, 1, 3, 64, 257])
 def test_every_sum_is_within_the_stated_error(
     monkeypatch: pytest.MonkeyPatch, size: int, rate: float, block: int
 ) -> None:

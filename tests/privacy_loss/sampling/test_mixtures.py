@@ -55,7 +55,7 @@ def test_both_ends_hold(
     above, below = noise.above(), noise.below()
     apart = 0.0
     with arb_context(320):
-        for share in (-0.6, -0.1, 0.05, 0.3, 0.9, 2.0, 4.0):
+        for share in (-0.6, 0.05, 0.9, 4.0):
             epsilon = share * max(places) / deviation
             remove, add = divergences(deviation, places, weights, epsilon)
             # Adding, at -epsilon: H(P0 || P) = 1 - e^-eps' ... by the same crossing.

@@ -43,7 +43,9 @@ def listed(pairs: list[tuple[Fraction, Fraction]]) -> PrivacyLossDistribution:
     return PrivacyLossDistribution.from_pmfs(*np.array(pairs, dtype=float).T)
 
 
-@pytest.mark.parametrize(("steps", "chosen"), [(1, 1), (2, 1), (4, 1), (3, 2), (5, 3)])
+@pytest.mark.parametrize(
+    ("steps", "chosen"), [(1, 1), (2, 1), (4, 1), (3, 2), pytest.param(5, 3, marks=pytest.mark.long)]
+)
 def test_both_ends_hold(steps: int, chosen: int) -> None:
     exact = outcomes(steps, chosen)
     up, down = ([(law[i], law[j]) for law in exact] for i, j in ((1, 0), (0, 1)))

@@ -1,3 +1,4 @@
+import functools
 import math
 from fractions import Fraction
 
@@ -17,6 +18,11 @@ def variable(weights: list[float], values: list[float], error: float = 0.0, off:
 
 def exact(weights: list[float], values: list[float], copies: int = COPIES) -> Fraction:
     """Return the expected excess of the sum, in rationals."""
+    return _exact(tuple(weights), tuple(values), copies)
+
+
+@functools.cache
+def _exact(weights: tuple[float, ...], values: tuple[float, ...], copies: int) -> Fraction:
     law = {Fraction(0): Fraction(1)}
     atoms = [*zip(map(Fraction, weights), map(Fraction, values), strict=True)]
     atoms.append((1 - sum(weight for weight, _ in atoms), Fraction(0)))

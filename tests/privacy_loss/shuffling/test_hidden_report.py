@@ -141,8 +141,7 @@ def test_two_counts_among_third_values_agree_with_the_engine_of_listed_losses() 
     assert mine.lower <= theirs.upper
 
 
-@pytest.mark.parametrize("users", [10**5, 10**9])
-@pytest.mark.parametrize(("epsilon0", "delta"), [(0.1, 1e-6), (4.0, 1e-6), (8.0, 1e-30)])
+@pytest.mark.parametrize(("users", "epsilon0", "delta"), [(10**5, 0.1, 1e-6), (10**9, 4.0, 1e-6), (10**9, 8.0, 1e-30)])
 def test_the_interval_is_narrow_at_any_number_of_users(users: int, epsilon0: float, delta: float) -> None:
     found = clones(epsilon0, users).epsilon(delta)
     assert found.lower > 0.0

@@ -50,7 +50,7 @@ def test_pure_rounds_add_up() -> None:
     assert found.delta(0.3).lower <= found.delta(0.3).upper
 
 
-@pytest.mark.parametrize("rounds", [10, 10**18])
+@pytest.mark.parametrize("rounds", [pytest.param(10, marks=pytest.mark.long), 10**18])
 def test_points_end_where_next_to_nothing_is_left(monkeypatch: pytest.MonkeyPatch, rounds: int) -> None:
     """Each costs an expectation for every pair of a cover."""
     asked = list[float]()

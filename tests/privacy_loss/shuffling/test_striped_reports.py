@@ -1,3 +1,4 @@
+import functools
 import itertools
 import math
 from collections.abc import Sequence
@@ -22,6 +23,7 @@ NOISES = {
 }
 
 
+@functools.cache
 def made(scale: float, power: float, users: int = 10**4, tail: float = 1e-8) -> StripedReport:
     with ctx.workprec(192):
         found = striped_report(LineNoise(scale, power), 9.0 * scale if power == 2.0 else 2.5 * scale, users, tail=tail)
@@ -112,7 +114,7 @@ def test_random_mixes_of_inputs_are_within(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("scale", "power", "users", "most"),
-    [(math.sqrt(8.0), 2.0, 10**4, 1.04), (0.5, 1.0, 10**4, 1.015), (0.5, 1.0, 10**6, 1.012)],
+    [(math.sqrt(8.0), 2.0, 10**4, 1.04), (0.5, 1.0, 10**6, 1.012)],
 )
 def test_the_band_is_narrow(scale: float, power: float, users: int, most: float) -> None:
     found = noisy_reports(scale, power, users, tail=1e-10).epsilon(1e-6)
@@ -148,7 +150,7 @@ def test_nobody_to_take_her_place_is_charged() -> None:
     )
 
 
-@pytest.mark.parametrize("scale", [8.0, 12.0, 30.0, 50.0])
+@pytest.mark.parametrize("scale", [8.0, *(pytest.param(each, marks=pytest.mark.long) for each in (12.0, 30.0)), 50.0])
 def test_wide_noise_has_few_strips(scale: float) -> None:
     """Up to one, of all of [0, 1]: less than the blanket alone for the pool, and never below the dataset's."""
     report = made(scale, 2.0, 10**5)

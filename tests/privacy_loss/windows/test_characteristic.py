@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy_loss.windows import characteristic
-from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
+from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes, log_moduli_of
 
 
 def exact(losses: list[float], masses: list[float], nodes: Nodes) -> list[mpmath.mpc]:
@@ -137,3 +137,60 @@ def test_atoms_that_are_spared_are_charged() -> None:
     assert moved.max() > 1e-8
     assert np.all(moved <= spared.errors + whole.errors)
     assert np.all(spared.log_moduli >= whole.log_moduli - 2.0 * whole.errors / whole.moduli)
+
+
+@pytest.mark.parametrize("spared", [2.0**-53, 1e-4])
+@pytest.mark.parametrize("spacing", [0.05, 0.4, 3.0])
+def test_gaps_and_places_of_many_losses_are_bounded_together(spacing: float, spared: float) -> None:
+    rng = np.random.default_rng(9)
+    lattice = np.arange(-3.0, 4.0)  # whose modulus is 1 again where all turn in full
+    every = [
+        LossAtoms.of(losses, rng.dirichlet(np.ones(losses.size)))
+        for losses in (np.sort(rng.normal(size=5)), lattice, 1e-3 * lattice, np.array([2.0]))
+    ]
+    nodes = Nodes(0.7, spacing, 30, (0, 1, 2, 4, 8, 12, 28, 29))
+    found = log_moduli_of(every, nodes, spared=spared)
+    assert found.shape == (4, nodes.values) == (4, 12)
+    ends = [(nodes.places[gap], nodes.places[gap + 1]) for gap in nodes.gaps]
+    for atoms, row in zip(every, found.tolist(), strict=True):
+        truth = exact(atoms.losses.tolist(), np.exp(atoms.log_masses).tolist(), nodes)
+        with mpmath.workdps(50):
+            logs = [mpmath.log(abs(true)) for true in truth]
+        for place, bound in zip(nodes.places, row, strict=False):
+            assert logs[place] - 1e-15 <= bound <= logs[place] + (1e-11 if spared < 1e-9 else 5e-2)
+        for (first, last), bound in zip(ends, row[8:], strict=True):
+            assert max(logs[first : last + 1]) - 1e-15 <= bound
+            # No more than the chord and its curvature ask for: a gap a quarter as wide would do for a tenth of it.
+            assert bound <= max(logs[first], logs[last]) + 7.0 * (spacing * (last - first)) ** 2 + 2e-2
+
+
+@pytest.mark.parametrize("half", [0.05, 0.3])
+@pytest.mark.parametrize(("first", "last", "highest", "room"), [(58, 62, 60, 1e-4), (52, 60, 59, 0.03)])
+def test_a_gap_is_as_high_as_two_losses_between_places_can_be(
+    half: float, first: int, last: int, highest: int, room: float
+) -> None:
+    # |cos|, 1 again at node 60: between equal ends all of the bound on the second derivative is needed.
+    atoms = LossAtoms.of(np.array([-half, half]), np.array([0.5, 0.5]))
+    nodes = Nodes(1e-12, np.pi / half / 60.0, last + 1, (*range(first + 1), last))
+    truth = np.log(abs(np.cos(np.pi * highest / 60.0)))
+    assert truth - 1e-15 <= log_moduli_of([atoms], nodes)[0, -1] <= truth + room
+
+
+def test_what_many_losses_spare_is_charged() -> None:
+    losses = np.linspace(-3.0, 9.0, 400)
+    atoms = LossAtoms(losses, -0.5 * losses**2 / 0.3)
+    nodes = Nodes(2.0, 0.7, 30, (0, 1, 2, 4, *range(5, 30)))
+    whole, spared = (log_moduli_of([atoms], nodes, spared=share)[0] for share in (1e-16, 1e-4))
+    full = atoms.along(Nodes(2.0, 0.7, 30)).log_moduli
+    assert np.all(spared >= whole)
+    assert np.all(spared[1:-1] >= full[list(nodes.places)][1:] + 1e-7)
+
+
+@pytest.mark.parametrize("places", [(0, 1, 2, 4, 8, 24, 25), (*range(100),), (0, 1024, 1025, 2049)])
+def test_turns_by_steps_are_as_near_as_is_charged(places: tuple[int, ...]) -> None:
+    angles = np.array([[3e-12, -0.004], [0.7, 2.9]])
+    with mpmath.workdps(50):
+        for place, found in zip(places, characteristic._turned(angles, places), strict=True):
+            for angle, value in zip(angles.ravel().tolist(), found.ravel().tolist(), strict=True):
+                off = abs(mpmath.expm1(1j * place * mpmath.mpf(angle)) - mpmath.mpc(value))
+                assert off <= (15 + 4 * max(places).bit_length() + len(places)) * place * abs(angle) * 2.0**-53

@@ -1,10 +1,12 @@
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath
 import numpy as np
 import pytest
 
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, log_moduli_of
 from dpverify.privacy_loss.windows.contour import Contour, best_tilt, epsilon_at, log_delta_at
 from dpverify.rounding import UNIT
 
@@ -104,3 +106,42 @@ def test_what_an_integral_says_of_an_epsilon_is_rounded_up(log_integral: float, 
     assert exact < Fraction(log_delta_at(at)(log_integral, tilt)) <= exact + Fraction(1, 10**13)
     exact = (Fraction(log_integral) + Fraction(at)) / Fraction(tilt)
     assert exact < Fraction(epsilon_at(-at)(log_integral, tilt)) <= exact + Fraction(1, 10**13)
+
+
+@pytest.mark.parametrize("copies", [40, 400, 40000])
+def test_few_nodes_do_where_next_to_nothing_is(copies: int) -> None:
+    rng = np.random.default_rng(3)
+    losses = LOSS * np.sort(rng.normal(size=60))  # of no lattice, so that no modulus is near 1 again
+    atoms = LossAtoms.of(losses, np.full(60, 1.0 / 60.0))
+    deviation = float(losses.std()) * math.sqrt(copies)
+    full = Contour.at(2.0 / deviation, deviation, 1e-3 * deviation**2, period=7.0)
+    thin = full.thinned(deviation, copies)
+    assert thin.nodes.values < 0.7 * full.count
+    logs, every = (copies * log_moduli_of([atoms], each.nodes)[0] for each in (thin, full))
+    assert thin.is_thin_enough(logs)
+    found, whole = float(thin.log_integral(logs)), float(full.log_integral(every))
+    assert whole <= found + 1e-10 * copies
+    assert found <= whole + 1e-6
+    # Gaps from the start on cost what they ask for, and that shows.
+    last = full.count - 1
+    coarse = replace(full, places=tuple(sorted({*range(0, last, 8), *range(last // 8 * 8, full.count)})))
+    logs = copies * log_moduli_of([atoms], coarse.nodes)[0]
+    assert not coarse.is_thin_enough(logs)
+    assert float(coarse.log_integral(logs)) > whole + 1e-3
+
+
+def test_losses_of_a_lattice_are_not_thin() -> None:
+    copies, up = 1000, 1.0 / (1.0 + math.exp(-LOSS))
+    atoms = LossAtoms.of(np.array([-LOSS, LOSS]), np.array([1.0 - up, up]))
+    deviation = LOSS * math.sqrt(copies)
+    thin = Contour.at(2.0 / deviation, deviation, 1e-3 * deviation**2, period=7.0).thinned(deviation, copies)
+    assert not thin.is_thin_enough(copies * log_moduli_of([atoms], thin.nodes)[0])
+
+
+def test_nothing_is_thinned_of_few_parts_and_gaps_weigh_what_lies_in_them() -> None:
+    full = Contour.at(3.0, 0.5, 1e-3, period=7.0)
+    assert full.thinned(0.5, 1.0) == full.thinned(0.5, 0.0) == full
+    thin = replace(full, places=(0, 1, 2, 4, 8, *range(9, full.count)))
+    weights = np.exp(full.log_weights)
+    expected = [weights[3], weights[5:8].sum()]
+    np.testing.assert_allclose(np.exp(thin.log_weights[-2:]), expected, rtol=1e-13)

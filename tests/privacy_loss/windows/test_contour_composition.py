@@ -14,9 +14,7 @@ from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import (
     binomial_randomized_response,
-    discrete_laplace,
     negative_binomial,
-    poisson,
 )
 from dpverify.privacy_loss.windows import contour, contour_composition
 from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes
@@ -26,31 +24,11 @@ from dpverify.privacy_loss.windows.grid import connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import UNIT
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
-
-LOSS, COPIES = 0.5, 6
-MASSES = np.array([1.0, math.exp(LOSS)]) / (1.0 + math.exp(LOSS))
-EPSILONS = (0.0, 0.3, 1.2, 2.1)
-
-
-def pair(**errors: float) -> PrivacyLossDistribution:
-    return PrivacyLossDistribution(np.array([-LOSS, LOSS]), MASSES, **errors)  # type: ignore[arg-type]
+from tests.privacy_loss.test_engine_charges import COPIES, EPSILONS, LOSS, binomial, holds, pair
 
 
 def composed(**errors: float) -> ContourComposition:
     return ContourComposition([(connect_the_dots(pair(**errors), LOSS), COPIES)])
-
-
-def binomial(epsilon: float, *, shift: float = 0.0, scale: float = 1.0) -> float:
-    """Return the divergence of the composition if each loss is larger by `shift`, and each mass by a factor."""
-    terms = [
-        (math.comb(COPIES, j) * MASSES[1] ** j * MASSES[0] ** (COPIES - j), (2 * j - COPIES) * LOSS + COPIES * shift)
-        for j in range(COPIES + 1)
-    ]
-    return scale**COPIES * math.fsum(mass * -math.expm1(epsilon - total) for mass, total in terms if total > epsilon)
-
-
-def holds(interval: Interval, exact: float) -> bool:
-    return interval.lower <= exact <= interval.upper
 
 
 @pytest.mark.long
@@ -94,38 +72,10 @@ def test_transforms_and_contours_agree(delta: float) -> None:
     assert one.width <= 1.2 * other.width + 1e-4 * other.upper
 
 
-PAIRS = {
-    "reports": binomial_randomized_response(300, 0.2, 1e-150),
-    "counts": negative_binomial(5.0, 0.9, 1e-150),
-    "poisson": poisson(40.0, 1e-150),
-    "laplace": discrete_laplace(0.05),
-}
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("copies", [(1, 0), (30, 0), (7, 11), (400, 300), (20_000, 1)])
-@pytest.mark.parametrize("delta", [0.2, 1e-4, 1e-30])
-@pytest.mark.parametrize("kinds", [("reports", "reports"), ("counts", "poisson"), ("laplace", "counts")])
-def test_transforms_and_contours_overlap_on_mixes(
-    kinds: tuple[str, str], delta: float, copies: tuple[int, int]
-) -> None:
-    pairs = (PAIRS[kinds[0]].up, PAIRS[kinds[1]].down)
-    step = max(one.trimmed(1e-40).largest_loss for one in pairs) / 500.0
-    factors = [(connect_the_dots(one, step), count) for one, count in zip(pairs, copies, strict=True) if count]
-    one, other = ContourComposition(factors), Composition(factors)
-    first, second = one.epsilon(delta), other.epsilon(delta)
-    assert first.lower <= second.upper
-    assert second.lower <= first.upper
-    at = min(0.9 * second.upper, 50.0)
-    first, second = one.delta(at), other.delta(at)
-    assert first.lower <= second.upper
-    assert second.lower <= first.upper
-
-
 @pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-15])
 @pytest.mark.parametrize("copies", [40, 3000])
 def test_both_ends_bound_every_mix(copies: int, delta: float) -> None:
-    grids = [connect_the_dots(one, 5e-3) for one in PAIRS["counts"]]
+    grids = [connect_the_dots(one, 5e-3) for one in negative_binomial(5.0, 0.9, 1e-150)]
     every = MixesBound([ContourComposition([(grid, copies)]) for grid in grids], epsilon=6.0)
     found, largest = every.epsilon(delta), 0.0
     for share in (0.0, 0.1, 0.5, 0.8, 1.0):

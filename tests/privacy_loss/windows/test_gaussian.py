@@ -30,7 +30,7 @@ def test_closed_form_contains_the_high_precision_value(mu: float, count: int, ep
         assert found.width <= 1e-11 * found.upper or found.upper < 1e-290
 
 
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9, 1e-11, 1e-13, 1e-15, 1e-20, 1e-30])
+@pytest.mark.parametrize("delta", [1e-3, 1e-11, 1e-15, 1e-30])
 def test_many_fold_engine_contains_the_truth_far_beyond_where_others_stop(delta: float) -> None:
     # sigma = 70, 768-fold: floating-point accountants go below the truth from 1e-11 on.
     law = GaussianPrivacyLoss(1 / 70)
@@ -135,7 +135,9 @@ def test_noise_far_below_one_is_not_binned() -> None:
     assert GaussianPrivacyLoss(100.0).binned() is None
 
 
-@pytest.mark.parametrize(("sigma", "instances"), [(3.0, 1), (3.7, 2), (3.0, 4), (5.2, 3)])
+@pytest.mark.parametrize(
+    ("sigma", "instances"), [(3.0, 1), (3.7, 2), (3.0, 4), pytest.param(5.2, 3, marks=pytest.mark.long)]
+)
 def test_sums_of_discrete_normal_noise_have_the_law_of_one(sigma: float, instances: int) -> None:
     with mp.workdps(60):
         places = range(-int(18 * sigma), int(18 * sigma) + 1)

@@ -23,30 +23,24 @@ def upper(grid: GridPrivacyLoss, epsilon: float) -> float:
     return (finite * (1 + grid.relative_error + 1e-13)) + grid.unbounded_mass
 
 
-@given(rational_pairs(), STEPS, st.floats(-6, 6))
-def test_connect_the_dots_dominates(pair: RationalPair, step: float, epsilon: float) -> None:
-    assert truth([pair], [1], epsilon).lower <= upper(connect_the_dots(floats(pair), step), epsilon)
-
-
 @given(rational_pairs(), STEPS, st.integers(-20, 20))
-def test_connect_the_dots_is_exact_at_grid_points(pair: RationalPair, step: float, index: int) -> None:
-    exact = truth([pair], [1], index * step)
-    assert upper(connect_the_dots(floats(pair), step), index * step) == pytest.approx(float(exact.upper), abs=1e-12)
-
-
-@given(rational_pairs(), STEPS)
-def test_connect_the_dots_keeps_both_masses(pair: RationalPair, step: float) -> None:
-    distribution = floats(pair)
+def test_connect_the_dots_is_exact_at_grid_points_and_keeps_both_masses(
+    pair: RationalPair, step: float, index: int
+) -> None:
+    distribution, exact = floats(pair), truth([pair], [1], index * step)
     grid = connect_the_dots(distribution, step)
+    assert upper(grid, index * step) == pytest.approx(float(exact.upper), abs=1e-12)
     assert grid.masses.sum() == pytest.approx(distribution.masses.sum(), rel=1e-12)
     q_mass = np.sum(distribution.masses * np.exp(-distribution.losses))
     assert np.sum(grid.masses * np.exp(-grid.losses)) == pytest.approx(q_mass, rel=1e-11)
 
 
 @given(st.lists(rational_pairs(), min_size=1, max_size=4), STEPS, st.floats(-6, 6))
-def test_supremum_dominates_every_member(pairs: list[RationalPair], step: float, epsilon: float) -> None:
-    grid = dominating_grid([floats(pair) for pair in pairs], step)
-    assert max(truth([pair], [1], epsilon).lower for pair in pairs) <= upper(grid, epsilon)
+def test_the_dots_of_a_pair_and_a_supremum_dominate(pairs: list[RationalPair], step: float, epsilon: float) -> None:
+    supremum = dominating_grid([floats(pair) for pair in pairs], step)
+    for pair in pairs:
+        for grid in (connect_the_dots(floats(pair), step), supremum):
+            assert truth([pair], [1], epsilon).lower <= upper(grid, epsilon)
 
 
 @given(st.lists(rational_pairs(), min_size=2, max_size=4), STEPS, st.integers(-10, 10))

@@ -16,7 +16,7 @@ from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.exact import RationalPair, floats, rational_pairs, truth
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(rational_pairs(6), st.integers(1, 5), st.sampled_from([0.05, 0.4, 1.5]), st.floats(-2, 6))
 def test_never_above_the_truth_however_coarse(pair: RationalPair, count: int, step: float, epsilon: float) -> None:
     distribution = floats(pair)
@@ -71,7 +71,7 @@ def test_excess_bound_is_attained_at_its_centre() -> None:
     assert excess == pytest.approx(excess_bound(0.0, width**2 / 4.0, above=True), rel=1e-6)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(rational_pairs(4), st.integers(1, 4), st.floats(0.05, 0.9), st.floats(-2, 4))
 def test_never_above_the_truth_from_the_exact_computed_profile(
     pair: RationalPair, count: int, step: float, epsilon: float

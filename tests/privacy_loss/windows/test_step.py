@@ -10,8 +10,8 @@ from dpverify.privacy_loss.windows.step import choose_step, least_step
 from dpverify.privacy_loss.windows.transform import Composition
 
 
-@pytest.mark.parametrize("instances", [1, 10, 1000, 100_000])
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+@pytest.mark.parametrize("instances", [1, 1000, 100_000])
+@pytest.mark.parametrize("delta", [1e-3, 1e-12])
 def test_chosen_steps_reach_the_wanted_width(instances: int, delta: float) -> None:
     pair = binomial_randomized_response(30_000, 0.1).up
     step = choose_step(pair, instances, relative_width=1e-5, reference_delta=delta)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,35 +63,38 @@ def test_without_the_extra_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch
     module._environment.cache_clear()
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
-def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path, size: tuple[int, int]) -> None:
-    path = write_report(small("0.5"), tmp_path / "joint.html")  # which has a legend of long labels
-    with opened(browser, path, size=size) as found:
-        beyond = found.page.evaluate(
-            """[...document.querySelectorAll("figure.plot svg")].map(plot => Math.max(...[...plot.querySelectorAll(
-            "text")].map(text => text.getBoundingClientRect().right - plot.getBoundingClientRect().right)))"""
-        )
-        assert len(beyond) > 3
-        assert max(beyond) <= 0.0
+def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path) -> None:
+    # As with a joint change, whose labels are long.
+    lines = small().profile.lines
+    profile = replace(small().profile, lines=(*lines, replace(lines[0], label="exact plan, joint change")))
+    path = write_report(replace(small(), profile=profile), tmp_path / "joint.html")
+    with opened(browser, path) as found:
+        for width, height in SIZES:
+            found.page.set_viewport_size({"width": width, "height": height})
+            beyond = found.page.evaluate(
+                """[...document.querySelectorAll("figure.plot svg")].map(plot => Math.max(...[...plot.querySelectorAll(
+                "text")].map(text => text.getBoundingClientRect().right - plot.getBoundingClientRect().right)))"""
+            )
+            assert len(beyond) > 3
+            assert max(beyond) <= 0.0, width
 
 
-@pytest.mark.parametrize("size", SIZES, ids=str)
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(
-    browser: Browser, written: Path, size: tuple[int, int], dark: bool
-) -> None:
-    with opened(browser, written, size=size, dark=dark) as found:
-        assert found.complaints == []
-        assert found.requests == [written.as_uri()]
-        assert found.sideways() == []
-        wider = "all => all.filter(one => one.offsetWidth > one.closest('.scroll').clientWidth).length"
-        assert found.page.locator(".scroll caption").evaluate_all(wider) == 0
+def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(browser: Browser, written: Path, dark: bool) -> None:
+    with opened(browser, written, size=SIZES[0], dark=dark) as found:
         ground, text = found.page.evaluate(
             "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
         )
         light = sum(map(int, re.findall(r"\d+", ground)[:3])) > sum(map(int, re.findall(r"\d+", text)[:3]))
         assert light is not dark
         assert found.page.evaluate("document.querySelectorAll('svg text').length") > 50
+        wider = "all => all.filter(one => one.offsetWidth > one.closest('.scroll').clientWidth).length"
+        for width, height in SIZES:
+            found.page.set_viewport_size({"width": width, "height": height})
+            assert found.sideways() == [], width
+            assert found.page.locator(".scroll caption").evaluate_all(wider) == 0, width
+        assert found.complaints == []
+        assert found.requests == [written.as_uri()]
 
 
 @pytest.mark.parametrize("dark", [False, True])

@@ -20,7 +20,6 @@ def test_every_plan_is_a_row_and_a_failed_one_has_its_reason() -> None:
 
 def test_both_ends_of_what_an_attacker_reaches_are_shown() -> None:
     meaning = small().meaning
-    assert meaning is not None
     row = next(row for row in parts(small())["meaning"] if row["about"] == "guess at prior 0.5")
     assert float(row["least"]) <= 0.5 + 0.5 * meaning.advantage.midpoint <= float(row["most"])
     cells = "".join(f'<td class="number">{row[name]}</td>' for name in ("blind", "least", "most"))

@@ -41,7 +41,6 @@ def test_every_plot_has_a_figure_a_table_and_points() -> None:
 def test_a_table_has_every_value_and_a_plot_only_what_can_be_drawn() -> None:
     line = Curve("a", (1.0, 2.0, 3.0), (Interval(0.5, 0.75), Interval(1.0, math.inf), None))
     plot = module._plot("name", "", "", Curves((line,)), x="x", y="y", log="xy")
-    assert plot is not None
     assert plot.rows == (("1", "[0.5, 0.75]"), ("2", "[1, inf]"), ("3", ""))
     points = json.loads(re.search(r'data-points="([^"]*)"', plot.figure)[1].replace("&quot;", '"'))  # type: ignore[index]
     assert [point["t"] for point in points] == ["a: x 1, y [0.5, 0.75]"]
@@ -50,7 +49,6 @@ def test_a_table_has_every_value_and_a_plot_only_what_can_be_drawn() -> None:
 
 def test_a_crowd_without_a_plan_says_why() -> None:
     crowd = small().crowd
-    assert crowd is not None
     found = crowd_curves(crowd)
     assert [line.label for line in found.lines] == ["rr", "3nb", "local-rr"]
     assert found.lines[0].x == tuple(map(float, crowd.fractions))

@@ -15,7 +15,6 @@ def test_the_shares_are_shown_in_full() -> None:
     for row in found.rows:
         limits = row.epsilon0_limit or row.epsilon0, row.delta0_limit or row.delta0
         for shown, proved in zip(rows[row.composition], limits, strict=True):
-            assert proved is not None
             assert Fraction(proved) * (1 - Fraction(1, 10**15)) <= Fraction(shown) <= Fraction(proved)
     assert f"sigma={found.rows[-1].parameters['sigma']!r}, n = 9, spends." in text  # type: ignore[index]
     assert max(map(len, text.splitlines())) <= 100

@@ -124,7 +124,6 @@ def test_false_alarms_at_the_boundary(delta: float) -> None:
     # Randomized response attains the claim; with delta = 0 the test must spend nearly all of its level on it.
     guesses, level = 400, 0.05
     needed = guesses_needed(guesses, guesses, 1.0, delta, level)
-    assert needed is not None
     spent = tail(needed, guesses, 1.0)
     assert spent <= level
     assert one_run_p_value(needed - 1, guesses, guesses, 1.0, delta) > level

@@ -221,7 +221,6 @@ def test_the_lower_end_of_mu_is_refuted_and_little_more_is_not() -> None:
 def test_the_fewest_guesses_that_refute() -> None:
     claims = GaussianDP(0.7).points
     needed = curve_guesses_needed(80, 100, claims, 0.01)
-    assert needed is not None
     assert one_run_curve_p_value(needed, 80, 100, claims) <= 0.01 < one_run_curve_p_value(needed - 1, 80, 100, claims)
     assert curve_guesses_needed(3, 100, claims, 0.01) is None
     assert curve_guesses_needed(0, 100, claims, 0.01) is None

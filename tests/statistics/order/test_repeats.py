@@ -21,7 +21,6 @@ def test_repeats_are_found(values: int, share: float, lag: int) -> None:
     outputs = rng.integers(0, values, 20_000)
     assert repeats(cached(outputs, share, lag, rng)).p_value < 1e-4
     smallest = smallest_repeated_share(outputs, 0.01)
-    assert smallest is not None
     assert smallest < share
 
 

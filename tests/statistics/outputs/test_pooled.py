@@ -50,11 +50,9 @@ def test_false_alarms_at_the_boundary_stay_below_the_level() -> None:
     alarms = 0
     for _ in range(audits):
         taken = drawn_by_coins(runs, rng)
-        assert taken is not None
         first = rng.choice(2 * half, taken[0], p=p).astype(float)
         second = rng.choice(2 * half, taken[1], p=p[::-1]).astype(float)
         sets = pooled_sets([("x", first, second)], fewest_hits(sum(taken), EPSILON, 0.0, level), rng)
-        assert sets is not None
         alarms += bool(sets.p_values(EPSILON, 0.0, level).min() <= level)
     assert stats.binom.sf(alarms - 1, audits, level) > 1e-6
 
@@ -65,7 +63,6 @@ def test_what_one_input_has_beyond_the_other_is_charged() -> None:
     alarms = without = 0
     for _ in range(audits):
         taken = drawn_by_coins(runs, rng)
-        assert taken is not None
         first, second = (rng.integers(0, 10, each).astype(float) for each in taken)
         first[rng.random(taken[0]) < delta] = 99.0
         sets = pooled_sets([("x", first, second)], 2, rng)
@@ -93,7 +90,6 @@ def test_sets_are_values_and_tails_and_each_counts_once() -> None:
     first[:25] = 0.5
     codes = (first * 0 + (first == 0.5)).astype(np.int64), np.zeros(5_000, dtype=np.int64)
     sets = pooled_sets([("codes", *codes), ("column 1", first, second)], 12, rng)
-    assert sets is not None
     assert math.fsum(sets.shares.tolist()) == pytest.approx(1.0)
     found = dict(zip(sets.names, zip(sets.sizes.tolist(), sets.first.tolist(), strict=True), strict=True))
     assert found["one of codes"] == (25, 25)
@@ -103,8 +99,6 @@ def test_sets_are_values_and_tails_and_each_counts_once() -> None:
     mixed = rng.permutation(np.concatenate([first, second]))
     again = pooled_sets([("column 1", mixed[:5_000], mixed[5_000:])], 12, rng)
     plain = pooled_sets([("column 1", first, second)], 12, rng)
-    assert again is not None
-    assert plain is not None
     assert again.names == plain.names
     assert again.sizes.tolist() == plain.sizes.tolist()
     assert pooled_sets([("column 1", np.zeros(9), np.zeros(9))], 2, rng) is None
@@ -115,7 +109,6 @@ def test_coins_ask_for_no_more_than_there_is() -> None:
     assert drawn_by_coins(5, rng) is None
     for _ in range(200):
         taken = drawn_by_coins(100_000, rng)
-        assert taken is not None
         assert max(taken) <= 100_000
         assert sum(taken) > 196_000
 
