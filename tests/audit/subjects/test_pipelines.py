@@ -40,7 +40,7 @@ def test_a_density_that_publishes_one_instance_without_noise() -> None:
         published[7] = (2.0 * bits.sum() - len(points)) * protocol.features.family.R
         return published
 
-    report = audit_protocol(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=1000)
+    report = audit_protocol(density_instances(protocol, POINTS, [[2.0]], implementation=leaky), trials=300)
     assert report.verdict is Verdict.VIOLATES
 
 
@@ -192,7 +192,7 @@ def test_instances_of_the_callers_own() -> None:
 
 
 def test_membership_is_inferred_as_well_as_the_laws_say() -> None:
-    report = audit_protocol(bitsum_calls(PROMISED, 2), trials=5_000)
+    report = audit_protocol(bitsum_calls(PROMISED, 2), trials=2_000)
     (look, _) = (look for look in report.limits.tested if look.aspect == "membership")
     # The best guess between two products of laws is right with (1 + their total variation distance) / 2.
     steps = np.arange(-60, 61)
@@ -202,7 +202,7 @@ def test_membership_is_inferred_as_well_as_the_laws_say() -> None:
     exact = 50.0 + 25.0 * float(np.abs(first - second).sum())
     assert f"{exact:.1f} % by the laws" in look.where
     seen = float(look.where.partition(" right in ")[2].split()[0])
-    assert abs(seen - exact) < 100.0 * 5.0 * (0.25 / 10_000) ** 0.5
+    assert abs(seen - exact) < 100.0 * 5.0 * (0.25 / 4_000) ** 0.5
 
 
 def test_a_fault_on_the_neighbour_alone_is_found() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -63,7 +64,10 @@ def test_without_the_extra_one_sentence_names_it(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path) -> None:
-    path = write_report(small("0.5"), tmp_path / "joint.html")  # which has a legend of long labels
+    # As with a joint change, whose labels are long.
+    lines = small().profile.lines
+    profile = replace(small().profile, lines=(*lines, replace(lines[0], label="exact plan, joint change")))
+    path = write_report(replace(small(), profile=profile), tmp_path / "joint.html")
     with opened(browser, path) as found:
         for width, height in SIZES:
             found.page.set_viewport_size({"width": width, "height": height})
@@ -76,9 +80,7 @@ def test_no_text_of_a_plot_sticks_out_of_it(browser: Browser, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("dark", [False, True])
-def test_it_is_quiet_loads_nothing_and_can_be_read_in_either_colours(
-    browser: Browser, written: Path, dark: bool
-) -> None:
+def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(browser: Browser, written: Path, dark: bool) -> None:
     with opened(browser, written, size=SIZES[0], dark=dark) as found:
         ground, text = found.page.evaluate(
             "[getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
@@ -93,6 +95,11 @@ def test_it_is_quiet_loads_nothing_and_can_be_read_in_either_colours(
             assert found.page.locator(".scroll caption").evaluate_all(wider) == 0, width
         assert found.complaints == []
         assert found.requests == [written.as_uri()]
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_nothing_keeps_anybody_from_reading_it(browser: Browser, written: Path, dark: bool) -> None:
+    with opened(browser, written, dark=dark) as found:
         assert barriers(found.page) == []
 
 
