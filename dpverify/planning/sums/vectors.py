@@ -53,8 +53,9 @@ RATIO = 1.15
 BYTES = (100, 300, 1000, 3000)
 """Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
-_GUESSES, _NEARLY, _LACKING = 4, 3e-4, 5e-3
-"""Guesses before each attempt, how near they shall come to what is aimed at, and what they lack to a proof at first."""
+_GUESSES, _NEARLY, _LACKING, _FALLS = 4, 3e-4, 5e-3, 0.45
+"""Guesses before each attempt, how near they shall come to what is aimed at, what they lack to a proof at first, and of
+which power of the scale that falls."""
 _FAILS, _RAISED = 1.05, 1.5
 """Not rotated: from which excess on guesses fail at a scale, too small for them, and how much larger the next is."""
 _NEAR = 2e-3
@@ -322,7 +323,7 @@ class _Search:
         if not self._proofs:
             return 1.0 + _LACKING
         nearest = min(self._proofs, key=lambda seen: abs(math.log(seen / scale)))
-        return 1.0 + self._proofs[nearest] * (nearest / scale) ** 0.45
+        return 1.0 + self._proofs[nearest] * math.pow(nearest / scale, _FALLS)
 
     def _chosen(self, ratio: float | None, most: float, correction: float, floor: float) -> UnaryVectorSum | None:
         """Return the best of the grid if the least V / s^2 are so many times what is guessed; None if none will do.
