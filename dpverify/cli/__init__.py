@@ -16,7 +16,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.formats import choose, offer_formats
-from dpverify.cli.groups import on_few_columns, under_headings
+from dpverify.cli.groups import of_each, on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 from dpverify.cli.options import spare
 from dpverify.cli.protocol_names import known_name
@@ -174,6 +174,7 @@ def _run(words: list[str]) -> int:
     command, words = invoked(program, words)
     if "--help" in words:
         command.epilog = _module("examples").below_help(words)
+        of_each(command)
     command.callback = command.callback and _abortable(command.callback)
     for level in (program, command):
         spare(level)

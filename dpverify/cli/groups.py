@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from typer.core import TyperGroup
@@ -9,7 +10,7 @@ from typer.core import TyperGroup
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
 
-__all__ = ["Listed", "on_few_columns", "under_headings"]
+__all__ = ["Listed", "of_each", "on_few_columns", "under_headings"]
 
 
 class Listed(TyperGroup):
@@ -36,6 +37,18 @@ class Listed(TyperGroup):
 def under_headings(headings: Mapping[str, Collection[str]]) -> type[Listed]:
     """Return the class of a group with these headings, and the commands under each."""
     return type("Listed", (Listed,), {"headings": headings})
+
+
+def of_each(command: Any) -> None:
+    """Have the help of a command say of what a list is: `<path>` for `<list[Path]>`, as its metavar has the dots.
+
+    - command: The one whose help is asked for.
+    """
+    for parameter in command.params:
+        if shown := getattr(parameter, "display_type", None):  # of some versions of typer
+            parameter.display_type = lambda ctx, shown=shown: re.sub(
+                r"list\[(\w+)\]", lambda found: found[1].lower(), shown(ctx) or ""
+            )
 
 
 def on_few_columns(command: Any) -> None:

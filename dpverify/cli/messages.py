@@ -20,6 +20,7 @@ _OTHER_NAMES = {
     "path": "file",
 }
 """Arguments of the library that the commands name otherwise."""
+_LONG = re.compile(r"(?<![\w.'-])([1-9]\d{0,3}?)(0{9,})(?![\w']|\.\d)")
 _BARE = re.compile(r"(--[a-z0-9-]+)=(?:True|None)\b")
 _ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
 
@@ -63,11 +64,12 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
 
     A flag has no value, and what was not typed has none: `ball=True` is `--ball`. Names that no option has, such as
     those of an intermediate law, stay as they are. A name of several words, with underscores, is one wherever it
-    stands; another only before its value.
+    stands; another only before its value. A one with nine zeros or more is a power, as it may be typed: 1e18.
     """
     for name, option in options.items():
         behind = r"(?![\w(])" if "_" in name else "(?==)"
         message = re.sub(rf"(?<![-\w.'\"/]){name}{behind}", option, message)
+    message = _LONG.sub(lambda found: f"{found[1]}e{len(found[2])}", message)
     return _ENUM.sub(r"\1", _BARE.sub(r"\1", message))
 
 

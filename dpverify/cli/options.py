@@ -171,8 +171,17 @@ def exact(*names: str, within: str, help: str, several: bool = False) -> Any:
         read_exactly(option, text, within)
         return text
 
+    def several_of(option: str, text: str) -> tuple[str, ...]:
+        point = re.fullmatch(r"0,\d+|\d+,\d*5", text) and text.replace(",", ".")
+        if point and not all(_inside(Fraction(part), within) for part in text.split(",")):
+            raise ValueError(f"{option}={text!r} must be a list of numbers in {within}, or one with a point: {point}.")
+        if point:
+            typer.echo(f"{option}={text} is read as two numbers; a decimal is written with a point, {point}.", err=True)
+        return found(option, text)
+
+    found = _each(parse, Fraction)
     metavar = "NUMBER,..." if several else "NUMBER"
-    return _option(_each(parse, Fraction) if several else parse, metavar, names, help.format(within))
+    return _option(several_of if several else parse, metavar, names, help.format(within))
 
 
 def read_exactly(name: str, text: str, within: str) -> Fraction:

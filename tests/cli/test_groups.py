@@ -56,3 +56,9 @@ def test_on_few_columns_what_an_option_is_for_stands_below_it(
     assert all(len(line) - len(line.lstrip()) in (2, 6) for line in options)  # names, and what they are for
     beside = _help(capsys, monkeypatch, 80, *words)
     assert any(line.startswith("  --help  ") and line.endswith("Show this message and exit.") for line in beside)
+
+
+def test_a_list_is_named_by_what_it_is_of(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    shown = _help(capsys, monkeypatch, 80, "aggregate") + _help(capsys, monkeypatch, 80, "spend")
+    assert not [line for line in shown if "list[" in line.lower()]
+    assert [line for line in shown if line.lower().startswith("  files... ")]

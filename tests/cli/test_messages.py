@@ -26,6 +26,14 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     assert as_typed("epsilon0=None must be given.", {"epsilon0": "--epsilon0"}) == "--epsilon0 must be given."
 
 
+def test_long_integers_are_powers() -> None:
+    assert as_typed("users=25000000000000000000 and -1000000000, below 1000000000000.", {}) == (
+        "users=25e18 and -1000000000, below 1e12."
+    )
+    for as_it_is in ("'1000000000000'", "1000000000001", "0.1000000000000", "1000000000.5", "120000000", "x1000000000"):
+        assert as_typed(as_it_is, {}) == as_it_is
+
+
 def test_what_is_named_without_a_value_is_named_as_typed_too() -> None:
     options = {"ball": "--ball", "squared_change": "--squared-change", "path": "file"}
     said = "ball=True must be omitted without squared_change, path='squared_change/x' and own.path=3 with a ball."

@@ -160,3 +160,15 @@ def test_a_list_names_its_entry_that_is_wrong(text: str, told: str) -> None:
     with pytest.raises(ValueError, match=r"^--value") as caught:
         typed(integer(within="[1, inf)", help="", several=True), Any, text)
     assert str(caught.value) == told
+
+
+def test_a_comma_that_is_likely_a_decimals_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    option = exact(within="(0, 9]", help="", several=True)
+    assert typed(option, Any, "1,5") == ("1", "5")
+    assert capsys.readouterr().err == ("--value=1,5 is read as two numbers; a decimal is written with a point, 1.5.\n")
+    for text in ("1,2", "1, 5", "0.1,5", "1,2,5"):  # lists
+        typed(option, Any, text)
+    assert capsys.readouterr().err == ""
+    for text in ("0,5", "0,001", "2,25"):
+        with pytest.raises(ValueError, match=r"must be a list of numbers in \(0, 9\], or one with a point: \d\.\d+\.$"):
+            typed(option, Any, text)
