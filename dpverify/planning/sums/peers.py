@@ -1,4 +1,4 @@
-"""What others need for a sum of vectors of norm at most 1, as published: messages, bytes and error at the same budget.
+"""What published protocols need for a sum of vectors of norm at most 1: messages, bytes, error at the same budget.
 
 **One bit per coordinate.** Rotated, clipped at c / sqrt d, rounded at random to one of two ends, and flipped. The
 probabilities' distances from 1/2 have the squares d / (4 c^2) in all, whose change our own account of joint changes
@@ -17,8 +17,8 @@ asi2022 choose the cap for the least error at a local epsilon0, here it is that 
 
 **PREAMBLE** (asi2025): two servers, one of whom is honest, add shares of vectors and the noise, which is a curator's.
 Users send k of D / B blocks, chosen at random and scaled by what is left out. For unit vectors that alone errs by
-n (1/q - 1), q the share of the blocks. With q < 1 a lower bound is shown: that, and a curator's noise, which the
-abstract exceeds by little.
+n (1/q - 1), q the share of the blocks. With q < 1 an estimate is shown, no bound: that, and a curator's noise. Of the
+abstract it is a little more, and as nobody knows whose blocks were sent, less may do for some vectors.
 """
 
 from __future__ import annotations
@@ -64,12 +64,12 @@ class VectorPeer(Plain):
     - messages: Of a user.
     - bytes: Of a user, to each who receives any; keys and proofs not counted.
     - rmse: The root mean squared error of the sum of n unit vectors, as a norm.
-    - at_least: Whether bytes and rmse are lower bounds.
+    - estimated: Whether bytes and rmse are estimates, no bounds.
     - ratio: That over the error of central Gaussian noise of the same guarantee.
     - trust: In whom.
     """
 
-    plain_as: ClassVar[str] = "name messages bytes rmse at_least ratio trust source"
+    plain_as: ClassVar[str] = "name messages bytes rmse estimated ratio trust source"
 
     name: str
     messages: int
@@ -78,7 +78,7 @@ class VectorPeer(Plain):
     ratio: float
     trust: str
     source: str
-    at_least: bool = False
+    estimated: bool = False
 
 
 def central_rmse(budget: BudgetLike, dimension: int) -> float:

@@ -190,16 +190,16 @@ def _peers(found: VectorFront) -> list[RenderableType]:
 
     if not found.peers:
         return []
-    table = rows_under("as published", numbers=("bytes", "messages", "RMSE", "of a curator's"))
+    table = rows_under("protocol", numbers=("bytes", "messages", "RMSE", "of a curator's"))
     for row in found.peers:
-        most = ">= " * row.at_least
-        cells = most + number(row.bytes), number(row.messages), most + number(row.rmse), most + f"{row.ratio:.4g}"
+        about = "~ " * row.estimated
+        cells = about + number(row.bytes), number(row.messages), about + number(row.rmse), about + f"{row.ratio:.4g}"
         table.add_row(row.name, *cells)
     trust = ", or ".join(dict.fromkeys(row.trust for row in found.peers))
     return [
         title("Published protocols at the same budget"),
         table,
-        Text(f"Trusted: {trust} (PREAMBLE). bytes: to each who receives any, without keys and proofs."),
+        Text(f"Trusted: {trust} (PREAMBLE). bytes: to each who receives any, without keys and proofs. ~: an estimate."),
         Text(UNKNOWN),
     ]
 
@@ -213,7 +213,7 @@ def vectors_figure(found: VectorFront, axes: Axes | None = None) -> Axes:
     ours = [row.bytes_per_user for row in found.plans], [row.ratio for row in found.plans]
     drawn.plot(*ours, "o-", markersize=5, label="signed unary messages")
     for row, marker in zip(found.peers, "sD^v", strict=False):
-        drawn.plot([row.bytes], [row.ratio], marker, markersize=6, label=row.name + " (at least)" * row.at_least)
+        drawn.plot([row.bytes], [row.ratio], marker, markersize=6, label=row.name + " (about)" * row.estimated)
     drawn.axhline(1.0, color="0.6", linewidth=0.8, linestyle="--")
     whose = f"{found.budget}, n = {found.users:,}, d = {found.dimension:,}"
     finished(drawn, "bytes per user", "RMSE over a curator's", whose, "xy" if found.peers else "x")

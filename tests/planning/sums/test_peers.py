@@ -77,8 +77,8 @@ def test_peers_beside_a_curator() -> None:
     assert (one_bit.messages, one_bit.bytes) == (8, 4)
     assert privunit.ratio > 1.0
     assert (privunit.messages, privunit.bytes) == (1, 32)
-    assert (preamble.ratio, preamble.at_least) == (1.0, False)
-    assert half.at_least
+    assert (preamble.ratio, preamble.estimated) == (1.0, False)
+    assert half.estimated
     assert half.rmse**2 == pytest.approx(central**2 + 500)
     # A half of the blocks, each twice: that alone errs so much, whatever the noise.
     rng = np.random.default_rng(3)
@@ -87,3 +87,12 @@ def test_peers_beside_a_curator() -> None:
     assert ((sent - vector) ** 2).sum(axis=1).mean() == pytest.approx(1.0, rel=0.05)
     with pytest.raises(ValueError, match=r"^dimension=1 must be an integer in \[2, inf\)\.$"):
         vector_peers(("1", "1e-5"), users=500, dimension=1)
+
+
+def test_a_curators_noise_is_no_lower_bound_where_blocks_are_chosen_in_secret() -> None:
+    """Of a vector in one block, sent twice as large or not at all, less noise shows no more: an estimate it is."""
+    sigma = 0.995 * central_rmse(("1", "1e-6"), 2) / math.sqrt(2.0)
+    outputs, step = np.linspace(-120.0, 120.0, 240_001, retstep=True)
+    near, far = (np.exp(-0.5 * ((outputs - mean) / sigma) ** 2) / sigma for mean in (0.0, 2.0))
+    law = 0.5 * (near + far) / math.sqrt(2.0 * math.pi)
+    assert np.maximum(law - math.e * law[::-1], 0.0).sum() * step < 1e-6
