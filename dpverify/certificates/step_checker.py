@@ -16,7 +16,7 @@ import sys
 from decimal import MAX_EMAX, MAX_PREC, MIN_EMIN, Context, Decimal, Inexact, InvalidOperation, Rounded
 from fractions import Fraction
 from functools import cache, reduce
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import ceil, floor, isqrt
 
 FORMAT, MOST_BYTES, MOST_NODES, MOST_WORK = "dpverify step certificate 1", 10**6, 2**17, 2 * 10**10
@@ -151,6 +151,42 @@ class Checker:
         text = format(EXACT.multiply(*numbers), "f").zfill(terms * digits)
         return [int(text[at : at + digits]) for at in range(0, terms * digits, digits)]
 
+    def allocated(self, law, noise, steps, fine, ratios, top):
+        """Return bounds on H of so many steps, in one of which the record is, whichever: rule 7.
+
+        They are (c, first, n_j, s_j): c + s_j - n_j x bounds E (y_1 + ... + y_steps - x)+ from node j - 1 to j.
+        """
+        scale = self.one << fine
+        found = ((j, self.height(Fraction(j, 1 << fine), THERE, (law, noise, Fraction(1)))) for j in reversed(ratios))
+        heights = [(j, over(h.numerator * scale, h.denominator)) for j, h in found]
+        masses, total, value = [0] * (ratios[-1] - ratios[0] + 1), 0, heights[0][1]
+        for (after, _), (j, height) in pairwise(heights):
+            masses[after - ratios[0]] = mass = max(0, over(height - value, after - j) - total)
+            total, value = total + mass, value + (total + mass) * (after - j)
+        masses[0] = max(0, self.one - total)
+        one = ratios[0], masses, heights[0][1]
+        first, masses, lost = self.power({1: one}, steps, lambda one, other: self.added(one, other, top))
+        self.work(len(masses))
+        parts = masses, [j * mass for j, mass in enumerate(masses, first)]
+        return lost, first, *([*accumulate(reversed(part), initial=0)][::-1] for part in parts)
+
+    def added(self, one, other, top):
+        """Return a measure that dominates the sum of two ratios, up to a largest node: rule 7."""
+        (first, ours, lost), (second, theirs, gone) = one, other
+        masses, first = self.multiplied(ours, theirs), first + second
+        size = max(1, top + 1 - first)
+        kept, beyond = masses[:size], masses[size:]
+        kept[-1] += sum(beyond)
+        gone = gone * sum(ours) + sum(k * mass for k, mass in enumerate(beyond, 1))
+        return first, [over(mass, self.one) for mass in kept], lost + over(gone, self.one)
+
+    def once(self, a, found, steps, fine):
+        """Return an upper bound on H(a) of steps, in one of which the record is, by what `allocated` found: rule 7."""
+        lost, first, least, terms = found
+        x = a * (steps << fine)
+        j = min(max(floor(x) + 1 - first, 0), len(least) - 1)
+        return (lost + terms[j] - least[j] * x) / (self.one * steps << fine)
+
     def product(self, one, other):
         """Return a measure that dominates two together, inside the window: rule 6."""
         (first, ours, lost), (second, theirs, gone) = one, other
@@ -164,12 +200,12 @@ class Checker:
             raise Refused("All is lost: the window, or the numbers, are too small for so many steps.")
         return min(low, self.window[1]), [over(mass, self.one) for mass in kept], over(infinite, self.one)
 
-    def power(self, known, times):
+    def power(self, known, times, product):
         """Return a measure that dominates so many together, from those that are known by how many, and so is then."""
         if times not in known:
             most = max(number for number in known if number <= times)
             part = times // 2 if 2 * most <= times else most
-            known[times] = self.product(self.power(known, part), self.power(known, times - part))
+            known[times] = product(self.power(known, part, product), self.power(known, times - part, product))
         return known[times]
 
     def delta(self, measure, epsilon):
@@ -195,10 +231,13 @@ FIELDS = {
     "adjacency": (WORD, CHANGES),
 }
 FIELDS |= {"bits": (WHOLE, 32, 176), "grid": (WHOLE, 1, 20), "window": (WHOLE, -MOST_NODES, MOST_NODES, 2, 2)}
+FIELDS |= {"pass": (WHOLE, 1, MOST_NODES), "fine": (WHOLE, 0, 40), "top": (WHOLE, 1, MOST_NODES)}
+FIELDS |= {"ratios": (WHOLE, 0, MOST_NODES, 2, 50_000)}
 FIELDS |= {"law": (WORD, LAWS), "sampling": (WORD, SAMPLES), "cells": (WHOLE, -MOST_NODES, MOST_NODES, 2, 50_000)}
 FIELDS |= {"steps": (WHOLE, 1, 10**9)} | dict.fromkeys(["noise", "sensitivity"], (DECIMAL, 0, 10**18))
 CLAIM = ["epsilon", "delta", "adjacency", "bits", "grid", "window"]
 ENTRY = ["law", "noise", "sensitivity", "sampling", "rate", "steps", "cells"]
+ONCE = ["law", "noise", "sensitivity", "pass", "steps", "fine", "top", "ratios", "cells"]
 TYPED = re.compile(r"[0-9]{1,40}([.][0-9]{1,80})?(e[-+]?[0-9]{1,2})?").fullmatch
 FORM = "of at most 40 digits, 80 more behind the point and an exponent of two"
 
@@ -241,14 +280,21 @@ def moves(adjacency, law, sampling, rate):
 
 def entry_of(given, adjacency):
     """Return the law of a step, its noise and its rate; its cells; how many there are; and what is said of them."""
-    found = values(given, [], ENTRY)
-    noise = (
-        found["noise"] / found["sensitivity"] / moves(adjacency, *(found[name] for name in ("law", "sampling", "rate")))
-    )
+    once = isinstance(given, dict) and "pass" in given
+    found = values(given, [], ONCE if once else ENTRY)
+    if once and adjacency == "replace-one":
+        raise ValueError("adjacency replace-one has no certificate where each record is in one step of a pass.")
+    how = (found.get("law"), "poisson", Fraction(1)) if once else [found[name] for name in ("law", "sampling", "rate")]
+    noise = found["noise"] / found["sensitivity"] / moves(adjacency, *how)
     if not Fraction(1, 40) <= noise <= 10**9:
         raise ValueError("noise over sensitivity, and over what it moves by, must be from 1/40 to 10^9.")
-    said = ", ".join(f"{name} {given[name]}" for name in ENTRY[:-1])
-    own = LAWS[found["law"]], noise, found["rate"]
+    said = ", ".join(f"{name} {given[name]}" for name in (ONCE[:5] if once else ENTRY[:-1]))
+    own = LAWS[found["law"]], noise, found.get("rate", Fraction(1))
+    if once:
+        steps, fine, top, ratios = (found[name] for name in ONCE[3:4] + ONCE[5:8])
+        made = cache(lambda grid: grid.allocated(LAWS[found["law"]], noise, steps, fine, ratios, top))
+        own = (lambda grid, a, noise: grid.once(a, made(grid), steps, fine)), noise, Fraction(1)
+        return own, found["cells"], found["steps"], f"  {said} (each record in one step of a pass, at random)"
     if adjacency == "replace-one" and found["sampling"] == "poisson" and found["rate"] < 1:
         own = (lambda grid, a, noise: grid.opposite(found["rate"], a, noise)), noise, Fraction(1)
     return own, found["cells"], found["steps"], f"  {said} ({SAMPLES[found['sampling']]})"
@@ -265,7 +311,7 @@ def composed(given):
     said = [f"Accepted: epsilon {given['epsilon']}, delta {given['delta']}, if one record {CHANGES[adjacency]}, for"]
     totals = []
     for way in [EITHER] if adjacency == "replace-one" else [THERE, BACK]:
-        parts = (grid.power({1: grid.step(way, own, cells)}, steps) for own, cells, steps, _ in entries)
+        parts = (grid.power({1: grid.step(way, own, cells)}, steps, grid.product) for own, cells, steps, _ in entries)
         totals.append(reduce(grid.product, parts))
     return grid, totals, claim, "\n".join([*said, *(words for *_, words in entries)])
 

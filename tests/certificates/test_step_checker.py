@@ -124,7 +124,7 @@ def checks(module: Any) -> Iterator[tuple[str, bool]]:
                 or all(profile(grid, small.product(*some), a) * one >= profile(grid, both(*some), a) for a in points),
             )
         wide, cube = module.Checker(48, 4, (-60, 60)), both(both(some[0], some[0]), some[0])
-        yield "power", above(grid, wide.power({1: some[0]}, 3), [cube], one**2, near(grid, -16, 16))
+        yield "power", above(grid, wide.power({1: some[0]}, 3, wide.product), [cube], one**2, near(grid, -16, 16))
         for epsilon in (Fraction(0), Fraction(3, 10), Fraction(draw.randint(0, 300), 1000)):
             with mpmath.workdps(60):
                 point = exact(mpmath.exp(real(epsilon)))
@@ -227,16 +227,16 @@ MUTANTS: list[tuple[str, str]] = [
     ("less = over(self.one**2, self.node(after - k))", "less = self.one**2 // self.node(after - k) - 1"),
     ("+ weighted * less, self.one - less)", "+ weighted * less, self.one)"),
     ("over((weighted + mass) * less, self.one)", "weighted"),
-    ("masses[0] = max(0, self.one - total)", "pass"),
+    ("masses[0] = max(0, self.one - total)\n        return", "return"),
     ("return cells[0], masses, heights[0][1]", "return cells[0], masses, 0"),
     ("infinite = lost * (sum(theirs) + gone) + gone * sum(ours)", "infinite = lost * sum(theirs) + gone * sum(ours)"),
     ("gone * sum(ours) + sum(masses[above:])", "gone * sum(ours)"),
     ("kept[0] += sum(masses[: min(below, above)])", "pass"),
-    ("[over(mass, self.one) for mass in kept]", "[mass // self.one for mass in kept]"),
+    ("[1]), [over(mass, self.one) for mass in kept]", "[1]), [mass // self.one for mass in kept]"),
     ("over(infinite, self.one)\n\n    def power", "infinite // self.one\n\n    def power"),
-    ("self.power(known, times - part))", "self.power(known, part))"),
+    ("self.power(known, times - part, product))", "self.power(known, part, product))"),
     ("return infinite + over(sum(kept), self.one)", "return infinite + sum(kept) // self.one"),
-    ("enumerate(masses, first)", "enumerate(masses, first - 1)"),
+    ("k, m in enumerate(masses, first)", "k, m in enumerate(masses, first - 1)"),
     ("(factor, _) = measure, self", "(_, factor) = measure, self"),
 ]
 WRONG: list[tuple[str, str]] = [
@@ -245,8 +245,8 @@ WRONG: list[tuple[str, str]] = [
     ('return 1 if sampling == "poisson" else 2', "return 1"),
     ('found["noise"] / found["sensitivity"] / moves', 'found["noise"] / moves'),
     (
-        "grid.power({1: grid.step(way, own, cells)}, steps)",
-        "grid.power({1: grid.step(way, own, cells)}, 1)",
+        "grid.power({1: grid.step(way, own, cells)}, steps, ",
+        "grid.power({1: grid.step(way, own, cells)}, 1, ",
     ),
     ("totals.append(reduce(grid.product, parts))", "totals.append(next(parts))"),
     ("totals.append(reduce(grid.product, parts))", "totals.append([*parts][-1])"),
@@ -340,7 +340,7 @@ def test_what_is_left_out_would_let_a_false_claim_pass(line: str, mutated: str) 
 
 def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> None:
     schema = json.loads((Path(__file__).parents[2] / "docs/certificates/step_schema.json").read_text())
-    known, entry = schema["$defs"], schema["properties"]["together"]["items"]
+    known, entries = schema["$defs"], schema["properties"]["together"]["items"]["oneOf"]
     assert known.keys() == {"decimal", *checker.FIELDS}
     for name, (kind, *ends) in checker.FIELDS.items():
         shown = known[name]
@@ -354,8 +354,9 @@ def test_the_schema_has_the_fields_that_the_checker_reads_and_no_others() -> Non
             assert [whole["type"], whole["minimum"], whole["maximum"], *sizes] == ["integer", *ends]
     assert schema["properties"]["format"]["const"] == checker.FORMAT
     assert known["decimal"]["pattern"] == f"^{checker.TYPED.__self__.pattern}$"
-    assert (entry["required"], schema["required"]) == (checker.ENTRY, ["format", *checker.CLAIM, "together"])
-    for fields in (schema, entry):
+    required = [fields["required"] for fields in (*entries, schema)]
+    assert required == [checker.ENTRY, checker.ONCE, ["format", *checker.CLAIM, "together"]]
+    for fields in (schema, *entries):
         assert fields["additionalProperties"] is False
         assert fields["required"] == [*fields["properties"]]
         for name, field in fields["properties"].items():

@@ -1,33 +1,11 @@
 """Composition formulas against extremal products."""
 
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any
 
 import pytest
 
 from dpverify.formulas import composition as comp
 from dpverify.formulas.contexts import arb_context
-from tests.formulas.agreement import assert_one_number
-
-
-@pytest.mark.parametrize(
-    ("formula", "arguments"),
-    [
-        (
-            lambda ctx, epsilon0, delta0, slack: comp.advanced(ctx, epsilon0, delta0, 768, 2, slack)[0],
-            {"epsilon0": 0.0134, "delta0": 6.5e-10, "slack": 5e-7},
-        ),
-        (
-            lambda ctx, epsilon0, epsilon: comp.optimal_slack(ctx, epsilon0, epsilon, 7),
-            {"epsilon0": 0.3, "epsilon": 0.4},
-        ),
-        (lambda ctx, delta0, slack: comp.optimal_delta(ctx, delta0, slack, 7), {"delta0": 1e-3, "slack": 1e-2}),
-    ],
-    ids=["advanced", "optimal_slack", "optimal_delta"],
-)
-def test_every_context_gives_the_same_number(formula: Callable[..., Any], arguments: dict[str, Any]) -> None:
-    assert_one_number(formula, arguments)
 
 
 @pytest.mark.parametrize("mechanisms", range(1, 7))

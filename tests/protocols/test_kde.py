@@ -144,7 +144,7 @@ def test_memory_does_not_grow_with_the_users(
         for _ in range(count // 100):
             yield np.repeat(block, 5, axis=0)[::5]
 
-    for n in (1000, 10_000):
+    for n in (1000, 4000):
         protocol = KernelDensityProtocol(ExactSum(n), features)
         tracemalloc.start()
         protocol.simulate(users(n), np.random.default_rng(17), chunk_size=chunk_size)

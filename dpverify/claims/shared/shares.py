@@ -85,7 +85,8 @@ def _excess(n: int, k: int, q: int) -> flint.arb | None:
             return None
         rest = flint.arb(10 * q + 3 * 2 ** (k - 2)) / flint.arb(n * (n - 1)) ** (k - 2)
         return q * (flint.arb(n * n) / _choose(k * n, k) + rest)
-    grown = [flint.arb(0)]
+    grown, excess = [flint.arb(0)], flint.arb(0)
     for size in range(1, n + 1):
-        grown.append(1 + q * sum((_chance(size, j, k) * grown[j] for j in range(1, size)), flint.arb(0)))
-    return grown[n] - 1
+        excess = q * sum((_chance(size, j, k) * grown[j] for j in range(1, size)), flint.arb(0))
+        grown.append(1 + excess)
+    return excess  # not what is above 1 of a sum that it is lost in

@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from dpverify.guarantee import CapacityError, Number
+from dpverify.guarantee import Adjacency, CapacityError, Number
 from dpverify.planning.certificate import least_epsilon, typed_delta
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.step import NoiseLaw, NoisyStep, Steps
 
 __all__ = ["step_certificate", "uncut"]
@@ -29,6 +30,10 @@ _STEPS, _RATE = 10**9, 1e-90
 """How many steps, and how small a rate, the checker reads."""
 _LEFT_OUT = 1e-5
 """The share of delta that windows may cut, at either end, and all steps together at the top."""
+_SPREAD = 6e-4
+"""What a grid of ratios may add to the variance of a pass, of it, unless a pass has too many steps for it."""
+_RATIOS, _APART = 60_000, 64
+"""How many nodes such a grid has at most; and one in so many is left where ratios are large."""
 _TILTS = np.geomspace(1e-3, 1e5, 97)
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -36,7 +41,7 @@ Floats = np.ndarray[Any, np.dtype[np.float64]]
 def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     """Return a certificate of the least epsilon that one can show for noisy steps.
 
-    - steps: Each a `NoisyStep`; its numbers are certified as their floats print.
+    - steps: Each a `NoisyStep`, or a `RandomAllocation` where no record is replaced; numbers are certified as printed.
     - delta: In (0, 1): of everything together. A decimal is certified as it is, another number as its float prints.
 
     Returns: What `dpverify check` reads, as JSON: plain integers, strings and lists. Raises ValueError for a step, or
@@ -46,7 +51,12 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
     """
     found, share = uncut(steps, delta)
     entries = found["together"]
-    laws = [_losses(entry, found["adjacency"]) for entry in entries]
+    laws = [
+        _losses(entry, found["adjacency"])
+        if isinstance(step, NoisyStep)
+        else _listed(step, share * _LEFT_OUT / count, entry)
+        for entry, (step, count) in zip(entries, _single(steps), strict=True)
+    ]
     counts = [entry["steps"] for entry in entries]
 
     def total(t: float, at: int) -> tuple[float, float]:
@@ -86,26 +96,84 @@ def step_certificate(steps: Steps, *, delta: Number) -> dict[str, Any]:
 
 def uncut(steps: Steps, delta: Number) -> tuple[dict[str, Any], float]:
     """Return a certificate without the window, the grid and the cells, and delta; ValueError for what has none."""
-    typed, share = typed_delta(delta, math.ldexp(steps.number, _SPARE - _BITS))
-    bits = math.ceil(math.log2(steps.number / share)) + _SPARE
+    parts = _single(steps)
+    number = sum(count * (step.steps if isinstance(step, RandomAllocation) else 1) for step, count in parts)
+    typed, share = typed_delta(delta, math.ldexp(number, _SPARE - _BITS))
+    bits = math.ceil(math.log2(number / share)) + _SPARE
     found = {"format": checker.FORMAT, "epsilon": "1000", "delta": typed, "adjacency": steps.adjacency.value}
-    entries = [_entry(step, count, steps.adjacency.value) for step, count in steps.parts]
+    entries = [_entry(step, count, steps.adjacency.value) for step, count in parts]
+    for entry, (step, count) in zip(entries, parts, strict=True):
+        entry |= {} if isinstance(step, NoisyStep) else _grid(step, share * _LEFT_OUT / count)
     return found | {"bits": max(bits, 32), "together": entries}, share
 
 
+def _single(steps: Steps) -> list[tuple[Any, int]]:
+    """Return the steps, and how many of each; passes with a record in several steps as shorter ones with it in one."""
+    found: list[tuple[Any, int]] = []
+    for step, count in steps.parts:
+        if not isinstance(step, RandomAllocation):
+            found.append((step, count))
+            continue
+        size, longer = divmod(step.steps, step.chosen)
+        for each, times in ((size, step.chosen - longer), *([(size + 1, longer)] if longer else [])):
+            one = RandomAllocation(step.noise, each, step.law) if each > 1 else NoisyStep(step.noise, law=step.law)
+            found.append((one, times * count))
+    return found
+
+
+def _grid(step: RandomAllocation, share: float) -> dict[str, Any]:
+    """Return the grid of ratios for a pass: 2^-fine apart, where all but such a share of what is seen lies."""
+    if step.law is NoiseLaw.LAPLACE:
+        ends = -1.0 / step.noise, 1.0 / step.noise
+        variance = (2.0 * math.exp(1.0 / step.noise) + math.exp(-2.0 / step.noise)) / 3.0 - 1.0
+    else:
+        reach = math.sqrt(-2.0 * math.log(share)) / step.noise
+        ends = -reach - 0.5 / step.noise**2, reach + 0.5 / step.noise**2
+        variance = math.expm1(min(step.noise**-2, 700.0))
+    if ends[1] > 14.0:
+        raise CapacityError(f"{step}, has ratios of e^{ends[1]:.3g}: too many for a certificate of random allocation.")
+    low, high = (math.exp(end) for end in ends)
+    sums = step.steps + math.sqrt(-2.0 * math.log(share) * step.steps * variance)
+    most = math.log2(_RATIOS / (sums + high))
+    finest = max(-0.5 * math.log2(6.0 * _SPREAD * variance), -math.log2(low) + 3.0, 0.0)
+    # The largest loss of Laplace noise, which is likely in few steps, is as far off as a node is wide.
+    fine = math.floor(min(most, finest + (5.0 if step.law is NoiseLaw.LAPLACE else 1.0)))
+    if fine < 0 or 4.0**-fine > 0.1 * variance:
+        raise CapacityError(f"{step}, are too many in a pass for a certificate of random allocation.")
+    ratios, last = [math.floor(math.ldexp(low, fine))], math.ceil(math.ldexp(high, fine))
+    while ratios[-1] < last:
+        ratios.append(ratios[-1] + max(1, (ratios[-1] >> fine) // 4 and ratios[-1] // _APART))
+    return {"fine": fine, "ratios": ratios, "top": ratios[-1] + math.ceil(math.ldexp(sums, fine))}
+
+
+def _listed(step: RandomAllocation, share: float, entry: dict[str, Any]) -> list[tuple[Floats, Floats]]:
+    """Return losses of a pass and their logarithmic probabilities, of both directions, rounded."""
+    pairs, _ = step.pair(Adjacency.ADD_REMOVE, share).listed()
+    # The grid of ratios goes beyond the largest loss of Laplace noise, which is likely in few steps.
+    first, *_, last = entry["ratios"]
+    ends = (abs(math.log(math.ldexp(max(1, ratio), -entry["fine"]))) for ratio in (first, last))
+    wider = max(ends) * step.noise if step.law is NoiseLaw.LAPLACE else 1.0
+    return [(pair.losses * wider, np.log(pair.masses / pair.masses.sum())) for pair in pairs]
+
+
 def _entry(step: Any, count: int, adjacency: str) -> dict[str, Any]:
-    """Return the fields of an entry but its cells."""
-    if not isinstance(step, NoisyStep):
-        raise ValueError(f"{step}, has no certificate: a NoisyStep has.")
+    """Return the fields of an entry but its cells, and a grid of ratios."""
+    if not isinstance(step, (NoisyStep, RandomAllocation)):
+        raise ValueError(f"{step}, has no certificate: a NoisyStep and a RandomAllocation have.")
+    once = isinstance(step, RandomAllocation)
+    if once and adjacency == Adjacency.REPLACE_ONE:
+        raise ValueError(f"adjacency={adjacency} has no certificate of random allocation.")
     if count > _STEPS:
         raise ValueError(f"steps={count} must be at most {_STEPS:,} for a certificate.")
     if step.rate < _RATE:
         raise ValueError(f"rate={step.rate!r} must be at least {_RATE:g} for a certificate.")
-    moves = checker.moves(adjacency, step.law.value, step.sampling.value, step.rate)
+    moves = 1 if once else checker.moves(adjacency, step.law.value, step.sampling.value, step.rate)
     if not moves / 40 <= step.noise <= moves * 1e9:
         raise ValueError(f"noise={step.noise!r} must be from {moves / 40:g} to {moves * 1e9:g} for a certificate.")
-    numbers = {"noise": repr(float(step.noise)), "sensitivity": "1", "sampling": step.sampling.value}
-    return {"law": step.law.value, **numbers, "rate": repr(float(step.rate)), "steps": count}
+    found: dict[str, Any] = {"law": step.law.value, "noise": repr(float(step.noise)), "sensitivity": "1"}
+    if isinstance(step, RandomAllocation):
+        return found | {"pass": step.steps, "steps": count}
+    return found | {"sampling": step.sampling.value, "rate": repr(float(step.rate)), "steps": count}
 
 
 def _losses(entry: dict[str, Any], adjacency: str) -> list[tuple[Floats, Floats]]:

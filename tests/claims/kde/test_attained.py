@@ -1,6 +1,5 @@
 """Lower ends of density estimation: against the very dataset that attains them, by exact laws of every bit."""
 
-import functools
 import itertools
 import math
 
@@ -11,21 +10,9 @@ from dpverify.claims.kde.attained import grouped, opposite_curve
 from dpverify.claims.registry import claims_of
 from protocols.bitsum import CentralDiscreteLaplace, RandomizedResponse
 from protocols.lsq import FourierPairs, LinearMap, LSQFamily
-from tests.claims.kde.densities import account_kde
+from tests.claims.kde.densities import account_kde, view_law
 
 BALL = {"radius": 1.0, "outside": "refuse"}
-
-
-def view_law(chances: np.ndarray, p: float) -> np.ndarray:
-    """The law of the reported ones of every bit, shape (users, bits) the probabilities that users' bits are 1."""
-    laws = []
-    for bit in chances.T:
-        pmf = np.ones(1)
-        for chance in bit:
-            report = chance * (1 - p) + (1 - chance) * p
-            pmf = np.convolve(pmf, [1 - report, report])
-        laws.append(pmf)
-    return functools.reduce(lambda a, b: np.multiply.outer(a, b).ravel(), laws)
 
 
 def largest_found(family: LSQFamily, pairs: int, users: int, p: float, epsilon: float) -> float:

@@ -21,33 +21,22 @@ from protocols.lsq import (
     RandomSigns,
     ScaledFeatures,
 )
-from tests.claims.kde.densities import account_kde
+from tests.claims.kde.densities import account_kde, view_law
 from tests.refusals import refused
 
 RNG = np.random.default_rng(0)
 EPSILONS = (0.0, 0.5, 2.0)
 
 
-def view_law(users: tuple[tuple[int, int], ...], buckets: int, p: float) -> np.ndarray:
-    """The law of the reported ones of every bucket, for users given by (bucket, value)."""
-    laws = []
-    for bucket in range(buckets):
-        pmf = np.ones(1)
-        for where, value in users:
-            bit = (1 + value) / 2 if where == bucket else 0.5
-            report = bit * (1 - p) + (1 - bit) * p
-            pmf = np.convolve(pmf, [1 - report, report])
-        laws.append(pmf)
-    return functools.reduce(lambda a, b: np.multiply.outer(a, b).ravel(), laws)
-
-
+@functools.cache
 def worst_delta(users: int, buckets: int, signed: bool, p: float, epsilon: float) -> float:
     """The largest divergence over all neighbouring datasets of one instance."""
-    points = list(itertools.product(range(buckets), (-1, 1) if signed else (1,)))
+    certain = np.eye(buckets)
+    points = [*(0.5 * (1.0 + certain)), *(0.5 * (1.0 - certain) if signed else ())]
     worst = 0.0
     for others in itertools.combinations_with_replacement(points, users - 1):
         for here, there in itertools.permutations(points, 2):
-            first, second = (view_law((*others, point), buckets, p) for point in (here, there))
+            first, second = (view_law(np.array([*others, point]), p) for point in (here, there))
             worst = max(worst, float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum()))
     return worst
 

@@ -79,10 +79,10 @@ def test_cheats_add_what_they_could_have_held() -> None:
 
 
 def test_noise_is_nobodys_and_an_audit_passes_it() -> None:
-    protocol = AugmentedSum(30, 2, 20, 0.6)
+    protocol = AugmentedSum(9, 2, 20, 0.6)
     assert account(protocol, honest=1, delta=1e-4).epsilon == account(protocol, delta=1e-4).epsilon
-    given: Any = {"trials": 200, "level": 1e-3, "seed": 5}
+    given: Any = {"trials": 100, "level": 1e-3, "seed": 5}
     assert audit_protocol(protocol, **given).verdict is not Verdict.VIOLATES
-    less = AugmentedSum(30, 2, 20, 0.1)
+    less = AugmentedSum(9, 2, 20, 0.1)
     assert audit_protocol(protocol, implementation=less, **given).verdict is Verdict.VIOLATES
     assert account(AugmentedSum(30, 2, 20, 0.0), delta=1e-4).epsilon.lower == math.inf

@@ -48,6 +48,7 @@ def test_data_frames_are_as_the_same_chunks() -> None:
     assert made.feature_names_in_.tolist() == list("abcd")
 
 
+@pytest.mark.long
 def test_discriminants_are_as_the_same_chunks() -> None:
     settings: dict[str, Any] = {"classes": [0, 1], "random_state": 5, "second_moment": False, "ratio": 2.0}
     table = pandas.DataFrame(X, columns=list("abcd")).assign(y=Y)

@@ -42,6 +42,7 @@ def test_a_sum_of_vectors_errs_as_its_plan_says(learned: PrivateDensity) -> None
     assert isinstance(bits.protocol_, KernelDensityProtocol)
 
 
+@pytest.mark.long
 def test_parts_bring_their_noise_and_none_may_be_missing(learned: PrivateDensity) -> None:
     X, made = sphere(USERS, DIMENSION, 0), PrivateDensity(epsilon="1", random_state=0)
     groups = [X[:9_000], X[9_000:]]

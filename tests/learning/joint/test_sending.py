@@ -9,7 +9,8 @@ from dpverify.learning.joint.sending import VectorCounts, joint_plan
 from tests.samples import sphere
 
 
-def test_parts_of_the_users_bring_their_parts_of_the_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.long
+def test_parts_of_the_users_bring_their_parts_of_the_noise() -> None:
     made = ClassMoments(2, 3, False)
     sent = joint_plan(Budget(1, "1e-6"), made, 300, 1.5)
     assert joint_plan(Budget("1", "1e-6"), made, 300, 1.5) is sent

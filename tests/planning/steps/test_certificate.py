@@ -10,6 +10,7 @@ import pytest
 
 import dpverify
 from dpverify.guarantee import CapacityError
+from dpverify.planning.steps.allocation import RandomAllocation
 from dpverify.planning.steps.certificate import checker, step_certificate
 from dpverify.planning.steps.step import NoisyStep, Steps
 
@@ -22,6 +23,8 @@ from dpverify.planning.steps.step import NoisyStep, Steps
         ([(NoisyStep(3.0, 0.2, sampling="fixed-size"), 10)], "replace-one", None),
         ([NoisyStep(0.1, law="laplace")], "add-remove", 1e-4),  # the largest loss is inside the last cell
         ([(NoisyStep(9.0), 2), (NoisyStep(4.0, 0.1), 10)], "replace-one", 2e-3),
+        ([(RandomAllocation(2.0, 10), 3), (NoisyStep(9.0), 1)], "zero-out", 1e-4),
+        pytest.param([RandomAllocation(2.0, 7, "laplace", chosen=2)], "add-remove", 1e-3, marks=pytest.mark.long),
     ],
 )
 def test_a_certificate_is_accepted_and_near_the_account(parts: Any, adjacency: str, wider: float | None) -> None:
@@ -91,8 +94,22 @@ def test_whoever_changes_a_field_is_refused(tmp_path: Any) -> None:
     assert checker.main(file) == 2
 
 
+@pytest.mark.long
+def test_whoever_changes_a_pass_is_refused() -> None:
+    certificate = step_certificate(Steps([(RandomAllocation(2.0, 10, "laplace"), 2)]), delta="1e-6")
+    (entry,) = certificate["together"]
+    changes = {"noise": "1.99", "sensitivity": "1.01", "pass": 9, "steps": 3, "fine": entry["fine"] - 1}
+    changes |= {"fine ": entry["fine"] + 1, "ratios": entry["ratios"][5:], "ratios ": entry["ratios"][:9], "top": 9}
+    for name, worse in changes.items():
+        with pytest.raises(checker.Refused):
+            checker.checked(certificate | {"together": [entry | {name.strip(): worse}]})
+    for change in ({"adjacency": "replace-one"}, {"together": [entry | {"pass": 0}]}):
+        with pytest.raises(ValueError, match=r"must be|has no certificate"):
+            checker.checked(certificate | change)
+
+
 def test_what_has_no_certificate_says_so() -> None:
-    with pytest.raises(ValueError, match="has no certificate: a NoisyStep has"):
+    with pytest.raises(ValueError, match="has no certificate: a NoisyStep and a RandomAllocation have"):
         dpverify.account(dpverify.IntegerStep(10.0), delta="1e-6").certificate()
     laplace = dpverify.account(
         NoisyStep(3.0, 0.2, "laplace"), delta="1e-6", adjacency="replace-one", relative_width=0.1
@@ -103,6 +120,11 @@ def test_what_has_no_certificate_says_so() -> None:
         dpverify.account(NoisyStep(3.0, 0.2), epsilon=1, relative_width=1e-2).certificate()
     with pytest.raises(CapacityError):
         step_certificate(Steps([(NoisyStep(0.06), 10**6)]), delta="1e-6")
+    for noise, steps in ((0.2, 10), (1.0, 10**6)):
+        with pytest.raises(CapacityError, match="for a certificate of random allocation"):
+            step_certificate(Steps([(RandomAllocation(noise, steps), 1)]), delta="1e-6")
+    with pytest.raises(ValueError, match="adjacency=replace-one has no certificate of random allocation"):
+        step_certificate(Steps([(RandomAllocation(2.0, 10), 1)], "replace-one"), delta="1e-6")
 
 
 def test_next_to_no_epsilon_there_is_a_certificate() -> None:

@@ -8,7 +8,9 @@ from protocols.user_level.stable_learner import check_examples
 from protocols.user_level.statistical_queries import QueryLearner
 
 
-@pytest.mark.parametrize(("variables", "functions"), [(1, 4), (2, 14), (3, 104), (4, 1882)])
+@pytest.mark.parametrize(
+    ("variables", "functions"), [(1, 4), (2, 14), (3, 104), pytest.param(4, 1882, marks=pytest.mark.long)]
+)
 def test_as_many_functions_are_separable_as_is_known(variables: int, functions: int) -> None:
     assert Separators(variables).concepts.shape == (functions, 1 << variables)
 
