@@ -34,7 +34,7 @@ OTHERS = {
     *("collect", "release", "aggregate", "spend", "spent"),
 }
 """Commands of files and servers, which have their own tests."""
-CASES = 120
+CASES = 80
 
 
 def commands(group: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
@@ -69,7 +69,7 @@ def grid(*, of_budget: bool = False) -> list[tuple[str, ...]]:
     return calls
 
 
-SPLIT = random.Random(8).sample(grid(of_budget=True), 30)
+SPLIT = random.Random(8).sample(grid(of_budget=True), 20)
 
 
 def refuse(constant: str) -> NoReturn:

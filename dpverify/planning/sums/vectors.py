@@ -53,6 +53,9 @@ RATIO = 1.15
 BYTES = (100, 300, 1000, 3000)
 """Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
+_GUESSES, _NEARLY, _LACKING, _FALLS = 4, 3e-4, 5e-3, 0.45
+"""Guesses before each attempt, how near they shall come to what is aimed at, what they lack to a proof at first, and of
+which power of the scale that falls."""
 _FAILS, _RAISED = 1.05, 1.5
 """Not rotated: from which excess on guesses fail at a scale, too small for them, and how much larger the next is."""
 _NEAR = 2e-3
@@ -310,27 +313,60 @@ class _Search:
     def _central(self) -> float:
         return 4.0 * self.sigma**2 * self.dimension
 
+    @functools.cached_property
+    def _proofs(self) -> dict[float, float]:
+        """By scale what a proof exceeded a guess by, relatively."""
+        return {}
+
+    def _lacking(self, scale: float) -> float:
+        """Return about the factor from a guess to a proof: what is lacking falls with the scale."""
+        if not self._proofs:
+            return 1.0 + _LACKING
+        nearest = min(self._proofs, key=lambda seen: abs(math.log(seen / scale)))
+        return 1.0 + self._proofs[nearest] * math.pow(nearest / scale, _FALLS)
+
+    def _chosen(self, ratio: float | None, most: float, correction: float, floor: float) -> UnaryVectorSum | None:
+        """Return the best of the grid if the least V / s^2 are so many times what is guessed; None if none will do.
+
+        - ratio, most: As for `found`.
+        - floor: The least scale.
+        """
+        scales, own, errors = self._parts
+        factors = correction * self._factors
+        variances = 2.0 * self.sigma**2 * factors * scales[:, None] ** 2
+        messages = own[:, None] + 2.0 * self.dimension / self.users * _mean(variances, _GRID_SHAPES)
+        squares = errors[:, None] + factors
+        squares[scales < floor] = math.inf
+        if ratio is not None:
+            cost = np.where(squares <= ratio**2, messages, math.inf)
+        else:
+            # The last thousandth of error may cost most of the messages, and of the time.
+            least = np.where(messages <= most, squares, math.inf).min()
+            cost = np.where((messages <= most) & (squares <= least * (1.0 + _NEAR)), messages, math.inf)
+        row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
+        if cost[row, column] == math.inf:
+            return None
+        return self.made(float(scales[row]), float(_GRID_SHAPES[column]), float(variances[row, column]))
+
     def found(self, ratio: float | None, most: float) -> VectorPlan:
         """Return a plan of a ratio and the fewest messages, or within so many messages of the least error."""
-        (scales, own, errors), target, correction, floor = self._parts, self.budget.epsilon, 1.0, 0.0
+        target, correction, floor = self.budget.epsilon, 1.0, 0.0
         kept: tuple[float, UnaryVectorSum | None] = (0.0, None)
         for _ in range(_ATTEMPTS):
-            factors = correction * self._factors
-            variances = 2.0 * self.sigma**2 * factors * scales[:, None] ** 2
-            messages = own[:, None] + 2.0 * self.dimension / self.users * _mean(variances, _GRID_SHAPES)
-            squares = errors[:, None] + factors
-            squares[scales < floor] = math.inf
-            if ratio is not None:
-                cost = np.where(squares <= ratio**2, messages, math.inf)
-            else:
-                # The last thousandth of error may cost most of the messages, and of the time.
-                least = np.where(messages <= most, squares, math.inf).min()
-                cost = np.where((messages <= most) & (squares <= least * (1.0 + _NEAR)), messages, math.inf)
-            row, column = np.unravel_index(int(np.argmin(cost)), cost.shape)
-            if cost[row, column] == math.inf:
+            for step in range(_GUESSES + 1):
+                made, guessed = self._chosen(ratio, most, correction, floor), 0.0
+                if made is None or self.l1 is not None:
+                    break
+                guessed = self.epsilon(made, guess=True)
+                about = guessed * self._lacking(made.scale) / target
+                if abs(about - 1.0 + _BELOW[0]) <= _NEARLY or step == _GUESSES or not 0.1 < about < 10.0:
+                    break
+                correction *= (about / (1.0 - _BELOW[0])) ** 2
+            if made is None:
                 break
-            made = self.made(float(scales[row]), float(_GRID_SHAPES[column]), float(variances[row, column]))
             spent = self.epsilon(made)
+            if guessed > 0.0:
+                self._proofs[made.scale] = spent / guessed - 1.0
             if (1.0 - _BELOW[1]) * target <= spent <= target:
                 return plan_of(made, self.budget, spent)
             if kept[0] < spent <= target:

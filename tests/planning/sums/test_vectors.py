@@ -1,10 +1,12 @@
 """Plans of sums of vectors: what is planned is proved, kept within its limits, and seen in a simulation."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify.claims.sums.vectors import UnaryVectorClaims
 from dpverify.guarantee import InfeasibleBudgetError
 from dpverify.planning.account import account
 from dpverify.planning.sums.vectors import central_rmse, plan_vectors, vector_front
@@ -44,6 +46,19 @@ def test_more_bytes_are_less_error() -> None:
     for row, limit in zip(front.plans, limits, strict=True):
         assert row.bytes_per_user <= limit
         assert 0.998 < row.guarantee.epsilon / 2.0 <= 1.0
+
+
+def test_guesses_lead_to_what_is_proved_once_or_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    proofs, bound = [], UnaryVectorClaims.moves
+
+    def counted(*arguments: Any, guess: bool, **options: Any) -> Any:
+        proofs.append(not guess)
+        return bound(*arguments, guess=guess, **options)
+
+    monkeypatch.setattr(UnaryVectorClaims, "moves", counted)
+    front = vector_front((1, "1e-6"), users=300, dimension=32, max_bytes=(40,))
+    assert 1 <= sum(proofs) <= 2 < len(proofs)
+    assert all(0.9985 <= row.guarantee.epsilon <= 1.0 for row in front.plans)
 
 
 def test_what_cannot_be_planned() -> None:
