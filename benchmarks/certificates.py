@@ -23,6 +23,7 @@ from protocols.bitsum import Poisson, RandomizedResponse
 from protocols.histogram import Histogram
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
+from protocols.sums import SplitAndMix
 from protocols.vector_sum import VectorSum
 
 __all__ = ["SETTINGS", "Row", "main", "row_of"]
@@ -81,6 +82,7 @@ MET: dict[str, tuple[Callable[[float, int], Any], float, float]] = {
     "selection": (lambda shape, users: Selection(under_estimating(users, shape, 0.8), 10), 1e5, 20.0),
     "vector-sum": (lambda gamma, users: VectorSum(users, 8, 3, gamma), 0.9, 1e-3),
     "labels": (lambda epsilon, _: LabelRandomizedResponse(10, epsilon), 1e-4, 1.0),
+    "split-and-mix": (lambda q, users: SplitAndMix(users, 4, modulus=2**24, shares=8, p=1 - q, shape=16.0), 1e-3, 0.5),
 }
 SETTINGS: dict[str, Callable[[], list[tuple[Any, int]]]] = {
     **{name: lambda name=name: planned(name) for name in PLANNED},  # type: ignore[misc]

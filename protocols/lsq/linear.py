@@ -141,12 +141,14 @@ class _Rotations:
 
     def __init__(self, dimension: int, seed: int) -> None:
         self._dimension, self._rng = dimension, np.random.default_rng([seed, KINDS.index("haar")])
-        self._made = list[NDArray[np.float64]]()
+        self._made = np.empty((0, dimension))
 
     def rows(self, number: int) -> NDArray[np.float64]:
-        while len(self._made) * self._dimension < number:
-            self._made.append(_orthogonal(self._dimension, self._rng))
-        return np.concatenate(self._made[: -(-number // self._dimension)])[:number]
+        missing = -((len(self._made) - number) // self._dimension)
+        if missing > 0:
+            more = [_orthogonal(self._dimension, self._rng) for _ in range(missing)]
+            self._made = np.concatenate([self._made, *more])
+        return self._made[:number]
 
 
 @functools.lru_cache(maxsize=1)

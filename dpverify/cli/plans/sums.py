@@ -100,7 +100,7 @@ def sums(
 ) -> None:
     """Compare sums of numbers or vectors with a trusted curator.
 
-    At one budget, with messages and bytes of each: for numbers the protocols, for vectors what bytes buy (10 s).
+    At one budget, with messages and bytes of each: for numbers the protocols, for vectors what bytes buy (5 s).
     """
     from dpverify.guarantee import Budget
     from dpverify.planning.sums.integers import plan_sums

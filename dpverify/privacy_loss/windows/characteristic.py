@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import field
@@ -269,18 +268,14 @@ def _turned(angles: NDArray[np.float64], places: Sequence[int]) -> Iterator[NDAr
     all. So that of k is off by 15 + 4 j + n, j the largest power and n the number of places.
     """
     half = np.sin(0.5 * angles)
-    powers = {1: -2.0 * half * half + 1j * np.sin(angles)}
-
-    def power(step: int) -> NDArray[np.complex128]:
-        if step not in powers:
-            before = power(step // 2)
-            powers[step] = (before + 2.0) * before
-        return powers[step]
-
+    powers = [-2.0 * half * half + 1j * np.sin(angles)]
+    steps = np.diff(places).tolist()
+    while 1 << len(powers) <= max(steps, default=1):
+        powers.append((powers[-1] + 2.0) * powers[-1])
     last = np.zeros(angles.shape, dtype=np.complex128)
     yield last
-    for place, following in itertools.pairwise(places):
-        step = power(following - place)
+    for each in steps:
+        step = powers[each.bit_length() - 1]
         made = last * step
         made += step
         made += last

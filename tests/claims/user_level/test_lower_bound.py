@@ -63,6 +63,12 @@ def test_fewer_users_would_make_a_smaller_representation(bits: float, epsilon: f
     assert least_users(0.0, epsilon) == 1
 
 
+def test_each_replaced_user_costs_a_delta() -> None:
+    # Two steps with e^epsilon = 2 from none: 2 (2 0 + 1/8) + 1/8 = 3/8, and a quarter of what is left to 1/2.
+    assert hit_probability(math.log(2.0), 0.125, 2, 0.5) == pytest.approx(1 / 32, rel=1e-12)
+    assert enough_runs(math.log(2.0), 0.125, 2, 0.25, 0.5) == math.ceil(math.log(0.25) / math.log1p(-1 / 32)) == 44
+
+
 def test_arguments_are_checked() -> None:
     for arguments in ((0.0, 0.0, 1), (1.0, 1.0, 1), (1.0, 0.0, 0)):
         with pytest.raises(ValueError, match=r"^(epsilon|delta|users)=.* must be"):

@@ -6,6 +6,8 @@ from fractions import Fraction
 import mpmath as mp
 import numpy as np
 import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
 
 from dpverify import account
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -13,7 +15,27 @@ from dpverify.privacy_loss.losses.pairs import approximate_dp, poisson
 from dpverify.privacy_loss.windows.grid import connect_the_dots
 from dpverify.privacy_loss.windows.transform import Composition
 from protocols.bitsum import CentralDiscreteGaussian, RandomizedResponse
-from tests.privacy_loss.exact import RationalPair, binomial_sum, truth
+from tests.privacy_loss.exact import RationalPair, binomial_sum, floats, rational_pairs, truth
+
+RARELY_INFINITE = [Fraction(59, 100), Fraction(2, 5), Fraction(1, 100)], [Fraction(2, 5), Fraction(3, 5), Fraction(0)]
+
+
+@settings(max_examples=20, deadline=None)
+@given(rational_pairs(5), st.integers(2, 4), st.sampled_from([1e-2, 1e-4, 1e-7]))
+@example(RARELY_INFINITE, 2, 0.01)
+@example(RARELY_INFINITE, 2, 0.0199)
+@example(RARELY_INFINITE, 2, 0.02)
+def test_epsilon_brackets_the_crossing(pair: RationalPair, count: int, delta: float) -> None:
+    distribution = floats(pair)
+    assume(distribution.losses.size)
+    found = Composition([(connect_the_dots(distribution, 0.01), count)]).epsilon(delta)
+    if math.isfinite(found.upper):
+        assert truth([pair], [count], found.upper).lower <= Fraction(delta)
+    else:
+        # Only if the infinite mass alone exceeds delta, up to its rounding.
+        assert truth([pair], [count], 1e3).upper > Fraction(delta) * Fraction(999, 1000)
+    if found.lower > 0:
+        assert truth([pair], [count], min(found.lower, 1e3)).upper > Fraction(delta)
 
 
 def test_many_fold_pure_mechanism_against_an_exact_binomial_sum() -> None:

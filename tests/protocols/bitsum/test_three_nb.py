@@ -42,7 +42,7 @@ def test_negative_binomial_is_the_seeds(shape: float, p: float) -> None:
 def test_scattered_pieces_are_independent_and_of_the_seeds_law(shape: float, p: float, users: int) -> None:
     # The last one has more clusters than users, and is drawn user by user.
     rng, most = np.random.default_rng(33), 3
-    draws = np.array([negative_binomial_pieces(rng, shape, p, users, 3) for _ in range(5_000)])
+    draws = np.array([negative_binomial_pieces(rng, shape, p, users, 3) for _ in range(20_000)])
     own = masses(shape / users, p, most)
     law = dict(np.ndenumerate(own[:, None, None] * own[:, None] * own))
     law[()] = 1.0 - sum(law.values())

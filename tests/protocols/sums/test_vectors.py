@@ -31,7 +31,7 @@ def test_messages_and_views_have_one_law() -> None:
 def test_the_estimate_is_unbiased(noise: Poisson) -> None:
     protocol, vectors, rng = UnaryVectorSum(noise, 3, 2.3), 0.8 * sphere(40, 3, 2), np.random.default_rng(6)
     assert_mean(
-        np.array([protocol.analyze(protocol.sample_view(vectors, rng)) for _ in range(600)]), vectors.sum(axis=0)
+        np.array([protocol.analyze(protocol.sample_view(vectors, rng)) for _ in range(2000)]), vectors.sum(axis=0)
     )
     assert protocol.run(vectors[:7], rng, participants=7).shape == (3,)
     assert protocol.with_users(20).noise == noise.with_users(20)

@@ -12,7 +12,7 @@ LAW = [0.5, 0.3, 0.15, 0.05, 0.0]
 
 def test_outcomes_have_their_law() -> None:
     rng = np.random.default_rng(1)
-    drawn = [int(CorrelatedSampler.drawn(5, rng).sample(LAW)) for _ in range(5_000)]
+    drawn = [int(CorrelatedSampler.drawn(5, rng).sample(LAW)) for _ in range(20_000)]
     assert_law(drawn, dict(enumerate(LAW)))
 
 
