@@ -222,7 +222,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         message = error.format_message()  # type: ignore[attr-defined]
     except (ValueError, MissingPackageError) as error:
         message = str(error)
-    except SystemExit:
+    except SystemExit as ended:
+        if not ended.code:  # completion has been shown, installed, or answered
+            return 0
         # So click ends at a closed pipe, with the status that says that a violation was found.
         message = "The output cannot be written: Broken pipe."
     except MemoryError:

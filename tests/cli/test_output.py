@@ -12,6 +12,7 @@ import pytest
 from matplotlib.figure import Figure
 from rich.table import Table
 
+from dpverify.cli import main
 from dpverify.cli.formats import choose
 from dpverify.cli.output import console, print_result, show, write_figure
 from dpverify.report.tables import WIDTH
@@ -100,6 +101,16 @@ def test_a_closed_pipe_is_no_violation() -> None:
     done = subprocess.run(words, stdout=writing, stderr=subprocess.PIPE, text=True, check=False)
     os.close(writing)
     assert (done.returncode, done.stderr) == (2, "The output cannot be written: Broken pipe.\n")
+
+
+def test_completion_that_was_shown_is_no_closed_pipe(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("shellingham.detect_shell", lambda: ("bash", "/bin/bash"))
+    assert main(["--show-completion"]) == 0
+    shown = capsys.readouterr()
+    assert "_dpverify_completion" in shown.out
+    assert shown.err == ""
 
 
 @pytest.mark.long
