@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import discrete_gaussian, poisson
 from dpverify.privacy_loss.losses.renyi import ConcentratedCurve, RenyiCurve, renyi_divergence, zero_concentrated_rho
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
@@ -31,6 +32,16 @@ def test_renyi_contains_the_exact_value(pair: RationalPair, order: float) -> Non
         exact = mp.log(total) / (order - 1)
     assert found.lower <= exact + mp.mpf(10) ** -30
     assert exact - mp.mpf(10) ** -30 <= found.upper
+
+
+@pytest.mark.parametrize("error", ["relative_error", "loss_error"])
+def test_errors_of_a_pair_widen_its_divergence(error: str) -> None:
+    pair = PrivacyLossDistribution.from_atoms(np.array([0.0, 2.0]), np.array([0.5, 0.5]), **{error: 0.1})
+    exact = math.log(0.5 + 0.5 * math.exp(4.0)) / 2.0
+    moved = -math.log(0.9) / 2.0 if error == "relative_error" else 0.1
+    found = renyi_divergence(pair, 3.0)
+    assert found.upper >= exact + moved * (1.0 - 1e-12)
+    assert found.lower <= exact - moved * (1.0 - 1e-12)
 
 
 def test_renyi_of_poisson_is_its_closed_form() -> None:

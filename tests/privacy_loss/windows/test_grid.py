@@ -126,3 +126,8 @@ def test_many_copies_of_a_capped_grid_count_its_error_as_what_it_moves() -> None
     exact = TwoValuedCurve(Interval(0.1, 0.1), 10**7).epsilon(1e-6)
     assert exact.lower <= capped <= 1.0001 * exact.upper
     assert upper > capped
+
+
+def test_a_capped_grid_keeps_what_is_or_may_be_infinite() -> None:
+    grid = GridPrivacyLoss(0.1, np.array([0]), np.array([0.5]), 0.25, 0.125, 0.1, 0.0, 0.0)
+    assert grid.capped().missing_mass >= 0.25 * 1.1 + 0.125

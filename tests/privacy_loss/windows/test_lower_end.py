@@ -40,8 +40,7 @@ def test_gap_shrinks_with_the_square_of_the_step() -> None:
     assert gaps[-1] <= 12 * overshoot
 
 
-@pytest.mark.long
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.0, 1.0), st.floats(0.01, 1.4)), min_size=1, max_size=6),
     st.floats(0.0, 4.0),

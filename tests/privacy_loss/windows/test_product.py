@@ -113,3 +113,15 @@ def test_errors_of_either_factor_are_errors_of_the_product() -> None:
         assert both.loss_error >= 0.2
         assert both.missing_mass >= 0.01
     assert product(grids[1], grids[1]).relative_error >= 0.21
+
+
+def test_errors_of_both_pairs_widen_their_product() -> None:
+    # One atom each, so that the largest product that the errors allow is known.
+    listed = np.ones(1), np.ones(1)
+    for errors in itertools.product(({"relative_error": 0.1}, {"loss_error": 0.1}, {}), repeat=2):
+        first, second = (PrivacyLossDistribution.from_atoms(*listed, **error) for error in errors)
+        kept = math.prod(1.0 - error.get("relative_error", 0.0) for error in errors)
+        moved = sum(error.get("loss_error", 0.0) for error in errors)
+        found = delta_of_two(first, second, 1.5)
+        assert found.upper >= -1.0 / kept * math.expm1(1.5 - 2.0 - moved) * (1.0 - 1e-14)
+        assert found.lower <= -kept * math.expm1(1.5 - 2.0 + moved) * (1.0 + 1e-14)
