@@ -252,6 +252,13 @@ def test_what_the_comparison_says_beside_its_tables_is_measured() -> None:
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
+def test_nothing_is_said_twice_on_a_page() -> None:
+    # Merges have pasted half a page, and entries of one release into others.
+    for page in (*PAGES, ROOT / "CHANGELOG.md", ROOT / "benchmarks/README.md"):
+        lines = [line for line in page.read_text(encoding="utf-8").splitlines() if len(line) > 70 and line[0] != "|"]
+        assert {line for line in lines if lines.count(line) > 1} == set(), page
+
+
 def resolved(name: str) -> object:
     """Return what a dotted name leads to."""
     module, _, attribute = name.rpartition(".")
