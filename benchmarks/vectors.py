@@ -35,7 +35,7 @@ def _planned(job: tuple[int, int, dict[str, float]]) -> dict[str, Any] | None:
     dimension, users, wish = job
     memory, start = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
     try:
-        found = plan_vectors(BUDGET, users=users, dimension=dimension, **wish)  # type: ignore[arg-type]
+        found = plan_vectors(BUDGET, users=users, dimension=dimension, **wish)
     except InfeasibleBudgetError:
         return None
     return {
@@ -77,7 +77,7 @@ def main() -> None:
                 from dpverify.planning.sums.peers import vector_peers
 
                 for row in vector_peers(BUDGET, users=users, dimension=dimension):
-                    print(f"    {row.name}: {'>= ' * row.at_least}{row.ratio:.3f}, {row.bytes:,} B", flush=True)
+                    print(f"    {row.name}: {'~ ' * row.estimated}{row.ratio:.3f}, {row.bytes:,} B", flush=True)
 
 
 if __name__ == "__main__":

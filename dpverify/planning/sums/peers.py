@@ -140,9 +140,9 @@ def cap_of(cosine: float, dimension: int) -> tuple[float, float]:
     - cosine: Of its edge, in [0, 1).
     - dimension: d, at least 2.
     """
-    half = 0.5 * (dimension - 1.0)
     from scipy.special import betainc, betaln
 
+    half = 0.5 * (dimension - 1.0)
     share = 0.5 * float(betainc(half, 0.5, 1.0 - cosine**2))
     return share, math.exp(half * math.log1p(-(cosine**2)) - betaln(0.5, half)) / (2.0 * half)
 

@@ -186,10 +186,10 @@ def vectors_table(found: VectorFront) -> RenderableType:
 
 def _peers(found: VectorFront) -> list[RenderableType]:
     """Return what published protocols need, as a table of its own; nothing where that was not asked for."""
-    from dpverify.planning.sums.peers import UNKNOWN
-
     if not found.peers:
         return []
+    from dpverify.planning.sums.peers import UNKNOWN
+
     table = rows_under("protocol", numbers=("bytes", "messages", "RMSE", "of a curator's"))
     for row in found.peers:
         about = "~ " * row.estimated
