@@ -30,8 +30,8 @@ def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
 
     The command is a group itself where an option comes first.
 
-    Raises ValueError if a word is no command, or the last one is still to come; if one stands behind an option that ends
-    it all, such as --install-completion, which would not look at it.
+    Raises ValueError if a word is no command, or the last one is still to come; if one stands behind an option of the
+    group, such as --install-completion, which would not look at it.
     """
     command, path = group, ["dpverify"]
     first, *behind = words or [""]
