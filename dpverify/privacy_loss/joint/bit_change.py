@@ -143,7 +143,7 @@ class FullChange:
         moderate = (quotients > -0.5) & (pair < _LARGEST_EXPONENT)
         losses = np.log1p(np.where(moderate, quotients, 0.0))
         error = 24.0 * UNIT * float(np.abs(losses).max(initial=0.0))
-        for row in np.flatnonzero(~moderate.all(axis=1)):
+        for row in np.flatnonzero(~moderate.all(axis=1)).tolist():
             far = ~moderate[row]
             before, after = (
                 mixed_losses(pair[far], self.grid.loss_error, *ends) for ends in (moves[row].before, moves[row].after)

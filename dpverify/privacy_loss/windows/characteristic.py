@@ -114,7 +114,7 @@ class LossAtoms:
         kept[numbers, largest] = True
         weights[numbers, largest] += masses.shape[1] * SUBNORMAL
         log_masses = np.log(np.where(kept, weights, 1.0))
-        whole = kept.all(axis=1)
+        whole = np.asarray(kept.all(axis=1))
         return [
             cls(losses[row], log_masses[row]) if whole[row] else cls(losses[row, seen], log_masses[row, seen])
             for row, seen in enumerate(kept)
