@@ -76,7 +76,10 @@ def test_texts_are_read_as_what_each_parameter_is() -> None:
         ({"protocol": "rr", "users": "9.5", "flip_probability": 0.1}, "users='9.5' must be an integer."),
         ({"protocol": "rr", "users": True, "flip_probability": 0.1}, "users=True must be an integer."),
         ({"protocol": "rr", "users": None, "flip_probability": 0.1}, "users=None must be an integer."),
-        ({"protocol": "poisson-sum", "users": 9, "largest": 1, "mean": 5, "steps": "x"}, "steps='x' must be an integer."),
+        (
+            {"protocol": "poisson-sum", "users": 9, "largest": 1, "mean": 5, "steps": "x"},
+            "steps='x' must be an integer.",
+        ),
         ({"protocol": "rr", "users": 9, "flip_probability": "x"}, "flip_probability='x' must be a number."),
     ],
 )
