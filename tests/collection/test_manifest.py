@@ -19,7 +19,7 @@ from flint import arb, ctx
 
 from dpverify.collection.client import Client, draws
 from dpverify.collection.densities.signs import Signs
-from dpverify.collection.manifest import Manifest, _Period, asked_in, manifest
+from dpverify.collection.manifest import Manifest, _Period, asked_in, manifest, recomputed
 from dpverify.collection.query import Asked
 from dpverify.collection.uploads import Collector
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, ThreatModel
@@ -185,6 +185,9 @@ def test_it_is_written_whole_with_its_hash(tmp_path: Path) -> None:
     assert Manifest(data) == plan
     assert json.loads(data)["format"] == "dpverify manifest"
     assert manifest([("rr", *QUERIES["rr"])], delta="1e-6") == plan
+    proofs = {1: {"file": "plan.1-days.json", "sha256": "00"}}
+    proved = manifest([("rr", *QUERIES["rr"])], delta="1e-6", certificates=proofs)
+    assert recomputed(proved) == proved != plan
 
 
 def test_the_example_runs() -> None:

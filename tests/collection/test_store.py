@@ -97,9 +97,9 @@ def test_an_upload_is_taken_once(tmp_path: Path) -> None:
     plan = few()
     store, each = opened(tmp_path / "day", plan), uploads(plan, [1] * FEW)
     (key, upload), (_, changed) = each[0], uploads(plan, [0])[0]
-    assert statuses(store, [(key, upload), (key, upload), (key, changed), (key, b""), (b"short", upload)]) == [
-        *(204, 204, 409, 400, 400)
-    ]
+    assert statuses(
+        store, [(key, upload), (key, upload), (key, changed), (key, b""), (b"short", upload), (key * 2, upload)]
+    ) == [*(204, 204, 409, 400, 400, 400)]
     store.close()
     store = opened(tmp_path / "day", plan)  # it is on the disk
     assert statuses(store, each) == [204] * FEW
@@ -215,6 +215,7 @@ def test_a_release_that_was_stopped_behind_its_files_only_deletes_what_was_store
     plan = few()
     store = opened(tmp_path / "day", plan)
     store.add(uploads(plan, [1] * FEW))
+    (tmp_path / "day" / "part-0" / "batch").mkdir(parents=True)  # of one that was killed before
     with pytest.MonkeyPatch.context() as patch:
         write = store._write
 
