@@ -267,6 +267,12 @@ def test_integers_beyond_the_floats_are_refused_in_a_sentence() -> None:
 
 
 ONE = manifest([("bits", RandomizedResponse(1_000, 0.1), 2, 900)], delta="1e-6").data
+
+
+def test_a_task_is_of_all_users_also_where_fewer_are_counted_on() -> None:
+    assert [task["min_batch_size"] for task in Manifest(ONE).dap_tasks()] == [1_000]
+
+
 NO_DECIMAL = "must be a finite decimal in a string"
 
 
