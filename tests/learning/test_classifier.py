@@ -237,8 +237,18 @@ def test_parts_are_checked() -> None:
     with pytest.raises(ValueError, match=r"^sums has no users, but must have at least 1\.$"):
         PrivateDensityClassifier(**SMALL).fit_sums([])
     sums = PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=0)
-    with refused("sums"):
-        PrivateDensityClassifier(**{**SMALL, "bits": 64}).fit_sums(sums)
+    for other in ({"bits": 64}, {"label_epsilon": 9.0}, {"classes": [0, 2]}):
+        with refused("sums"):
+            PrivateDensityClassifier(**{**SMALL, **other}).fit_sums(sums)
+
+
+def test_labels_are_randomized_before_they_are_counted() -> None:
+    X = blobs(4_000, 2, 3, 11)[0]
+    for epsilon, share in ((1.0, 1.0 / (1.0 + math.e)), (math.inf, 0.0)):
+        model = PrivateDensityClassifier(**{**SMALL, "label_epsilon": epsilon})
+        counts = [each.users for each in model.partial_sums(X, np.zeros(4_000, dtype=int), part=0).counts]
+        assert counts == pytest.approx([4_000 * (1.0 - share), 4_000 * share], abs=130)
+        assert sum(counts) == 4_000
 
 
 def test_a_seed_of_the_operating_system_is_not_called_cryptographic() -> None:
