@@ -103,12 +103,21 @@ def test_what_is_no_batch_is_not_written(tmp_path: Path) -> None:
         ({"query": 1}, "query"),
         ({"instance": 99}, "instance"),
         ({"users": 2}, "messages"),
+        ({"users": 4}, "messages"),
         ({"users": 4, "count": 4}, "count"),
     ):
         with pytest.raises(ValueError, match=f"^{reason}="):
             found.write(path, [np.zeros((3, 1), dtype=np.int64)], **{**right, **wrong})
-    with pytest.raises(ValueError, match="such as clients can send"):
-        found.write(path, [np.full((3, 1), 2)], **right)
+    for symbol in (-1, 2):
+        with pytest.raises(ValueError, match="such as clients can send"):
+            found.write(path, [np.full((3, 1), symbol)], **right)
+    with pytest.raises(ValueError, match=r"^count=3 must be the number of messages\.$"):
+        found.write_packed(found.batch(path, **right), [np.zeros(2, dtype=np.uint8)], durable=False)
+    (query,) = made("nb").content["queries"]
+    most = 1 + len(query["tables"]["noise"])  # of one user, to one of two instances
+    assert batches("nb").batch(path, **{**right, "count": 3 * most}).messages == 3 * most
+    with pytest.raises(ValueError, match="^messages="):
+        batches("nb").batch(path, **{**right, "count": 3 * most + 1})
     assert not list(tmp_path.iterdir())
     found.write(path, [np.zeros((3, 1), dtype=np.int64)], **right)
     other = made("nb")

@@ -17,8 +17,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dpverify
 from dpverify.learning import planner
+from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.learning.labels import LABELS_TAKEN
 from tests.learning.points import blobs
 from tests.refusals import refused
 from tests.samples import assert_mean
@@ -56,6 +58,7 @@ def test_it_learns_within_the_budget(learned: tuple[PrivateDensityClassifier, np
     assert guarantee.point.epsilon == 1
     assert guarantee.epsilon == 6
     assert guarantee.delta <= 1e-6
+    assert guarantee.notes == (LABELS_TAKEN, FIXED_SEED)
     assert guarantee.whole.adjacency is dpverify.Adjacency.REPLACE_ONE
     assert guarantee.whole.threat_model is dpverify.ThreatModel.COMMUNICATION
     assert guarantee.whole.side is dpverify.Side.UPPER_BOUND
@@ -79,6 +82,7 @@ def test_published_is_all_that_a_pickle_needs(learned: tuple[PrivateDensityClass
     assert again.guarantee_ == model.guarantee_
     assert len(dumped) < 20_000  # no user's point
     assert all(density.clipped_fraction is None for density in again.protocol_.densities_)
+    assert again._fitted_with["random_state"] is None  # who takes the seed away afterwards finds it nowhere
     assert clone(model).get_params() == model.get_params()
 
 
