@@ -116,7 +116,7 @@ def test_what_is_no_batch_is_not_written(tmp_path: Path) -> None:
     (query,) = made("nb").content["queries"]
     most = 1 + len(query["tables"]["noise"])  # of one user, to one of two instances
     assert batches("nb").batch(path, **{**right, "count": 3 * most}).messages == 3 * most
-    with pytest.raises(ValueError, match="^messages="):
+    with pytest.raises(ValueError, match=r"^messages="):
         batches("nb").batch(path, **{**right, "count": 3 * most + 1})
     assert not list(tmp_path.iterdir())
     found.write(path, [np.zeros((3, 1), dtype=np.int64)], **right)
