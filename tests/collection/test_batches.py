@@ -123,3 +123,16 @@ def test_what_is_no_batch_is_not_written(tmp_path: Path) -> None:
     other = made("nb")
     with pytest.raises(BatchError, match="of this manifest"):
         Batches(other.data, other.hash).read(path)
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.collection.batches._CHUNK", 1 << 10)
+    count, path = 200_000, tmp_path / "0"
+    ones = [np.ones((count, 1), dtype=np.int64)]
+    batches("rr").write(path, ones, batch="b", query=0, instance=0, users=count, count=count)
+    pieces = batches("rr").read(path).packed()
+    next(pieces)
+    with open(path, "r+b") as file:
+        file.truncate(100)
+    with pytest.raises(BatchError, match="must not change while it is read"):
+        list(pieces)

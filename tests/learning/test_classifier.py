@@ -54,6 +54,7 @@ def test_scikit_learn_conventions_with_privacy(monkeypatch: pytest.MonkeyPatch) 
 def test_it_learns_within_the_budget(learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]) -> None:
     model, X, y = learned
     assert model.score(X, y) > 0.9
+    assert ((model.decision_function(X) > 0.0) == (model.predict(X) == model.classes_[1])).all()
     guarantee = model.guarantee_
     assert guarantee.point.epsilon == 1
     assert guarantee.epsilon == 6
