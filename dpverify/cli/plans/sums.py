@@ -52,12 +52,12 @@ def held(
     if peers and dimension is None:
         raise ValueError("--dimension must be given with --peers.")
 
-    def numbers(budget: Any, users: int, instances: int, **recommended: float) -> Any:
+    def numbers(budget: Any, users: int, instances: int, within: float = WITHIN) -> Any:
         from dpverify.planning.sums.fronts import sum_front
 
         assert largest is not None
         span: dict[str, Any] = {"smallest": smallest or 0, "largest": largest}
-        return sum_front(budget, users=users, instances=instances, real=real, **span, **recommended)
+        return sum_front(budget, users=users, instances=instances, real=real, within=within, **span)
 
     def vectors(budget: Any, users: int, instances: int, within: float = WITHIN) -> Any:
         from dpverify.planning.sums.vectors import vector_front
