@@ -42,6 +42,10 @@ def test_what_does_not_fit_together_is_refused() -> None:
             sums + model.partial_sums(X, y, part=5)
     with refused("part=4"):
         sums + sums
+    seeded = dataclasses.replace(sums, parts=frozenset({5}), seeded=True)
+    assert (sums + seeded).seeded
+    assert (seeded + sums).seeded
+    assert not (sums + dataclasses.replace(sums, parts=frozenset({5}))).seeded
     with refused("parts=frozenset()"):
         dataclasses.replace(sums, parts=frozenset())
     with pytest.raises(ValueError, match=r"^partial sums have names="):
