@@ -76,7 +76,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         {"header": np.array(json.dumps({**header, "format": "other"}))},
         {"header": np.array(json.dumps({**header, "dimension": -1}))},
         {"header": np.array(json.dumps({**header, "settings": {"kernel": "inner-product", "fit": 1}}))},
-        {"header": np.array([{}], dtype=object)},
+        {"header": np.array(arrays["header"], dtype=object)},  # the same, as a pickle has it
+        {"reported_counts": 0 * arrays["reported_counts"]},
+        {"reported_counts": arrays["reported_counts"][:1]},
     ):
         np.savez(path, **{**arrays, **change})  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=r"model\.npz must be a model that dpverify has written"):
@@ -109,7 +111,7 @@ def edited(path: Path, changes: dict[str, Any], **arrays: Any) -> None:
 
 
 def test_a_header_is_checked_and_what_is_not_proved_says_so_once(tmp_path: Path) -> None:
-    path, model = tmp_path / "model.npz", small(epsilon=math.inf)
+    path, model = tmp_path / "model.npz", small(epsilon=math.inf, delta="1e-5")
     rr = [record_of(RandomizedResponse(users, 0.25)) for users in model.reported_counts_.tolist()]
     for changes, why in (({"bitsums": rr}, "must have exact sums"), ({"notes": ["by me"]}, "notes must be those of")):
         save_model(model, path)
@@ -122,6 +124,7 @@ def test_a_header_is_checked_and_what_is_not_proved_says_so_once(tmp_path: Path)
         read = load_model(path, proved=False)
         found = read.guarantee_
         assert (found.point.epsilon, found.epsilon, found.notes) == (1.0, 6.0, (NOT_PROVED,))
+        assert Budget(1, "1e-5").delta == found.delta
         save_model(read, path)
 
 
