@@ -38,6 +38,14 @@ def test_bitsums_are_planned_for_the_budget_and_all_that_a_point_changes(monkeyp
         assert (found.promised.epsilon, found.promised.delta) == (1.0, 1e-6)
 
 
+def test_columns_names_are_those_of_the_last_fit() -> None:
+    made = PrivateDensity()
+    made._know_columns(2, ("a", "b"))
+    assert made.feature_names_in_.tolist() == ["a", "b"]
+    made._know_columns(3, None)
+    assert (made.n_features_in_, hasattr(made, "feature_names_in_")) == (3, False)
+
+
 def test_what_protects_nobody_is_refused() -> None:
     """No budget for joint changes, fewer users than are here, and others than each one's noise was planned for."""
     with refused("delta=0"):

@@ -262,13 +262,15 @@ def test_little_noise_leaves_no_bound_of_0_where_a_tilt_leaves_the_floats(epsilo
     assert 0.95 * float(epsilon) < found.lower <= row.guarantee.epsilon <= float(epsilon)
 
 
-def test_a_plan_is_for_the_honest_users_and_the_protocol_for_all() -> None:
+def test_a_plan_is_for_the_honest_users_and_the_protocol_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
     few, whole = (
         plan("poisson", ("1", "1e-4"), users=users, honest=honest) for users, honest in ((60, None), (90, 60))
     )
     assert (whole.protocol.users, whole.honest) == (90, 60)
     assert whole.protocol.mean == pytest.approx(1.5 * few.protocol.mean, rel=1e-12)
     assert whole.protocol.mean >= 1.5 * few.protocol.mean
+    monkeypatch.setattr("dpverify.planning.contours.contour_certificate.certificate_of", lambda runs, *of: runs)
+    assert whole.certificate() == [(whole.protocol, 1, 60)]
     published = {"method": "published", "composition": "basic"}
     few, whole = (plan("rr", ("0.5", "1e-4"), users=n, honest=h, **published) for n, h in ((6000, None), (9000, 6000)))
     assert (whole.protocol.users, whole.parameters["flip_probability"]) == (9000, few.parameters["flip_probability"])
