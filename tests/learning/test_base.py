@@ -8,12 +8,13 @@ import pytest
 
 from dpverify.guarantee import Budget
 from dpverify.learning import base
-from dpverify.learning.base import SummedEstimator, private_generator
+from dpverify.learning.base import SummedEstimator
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
+from dpverify.learning.files.counters import private_generator
 from dpverify.learning.guarantee import PrivacyWarning
 from protocols.bitsum import ExactSum
-from protocols.classifier import public_generator
+from protocols.lsq.base import public_generator
 from tests.refusals import refused
 
 
