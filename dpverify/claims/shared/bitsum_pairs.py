@@ -47,8 +47,10 @@ _FAR_OUT = 10.0
 """How much noise of another shape than the normal one may gain, at most and generously: see `out_of_reach`."""
 _LEAST_CUT = 1e-260
 """So that the tails of what a view is made of, cut further out, stay within floats."""
-_LACKING = 1.00105
-"""What a proof of many joint changes exceeds a guess by, as a rule: the first one then lands where it is meant to."""
+_LACKING, _MANY, _GROWS = 1.00085, 64.0, 1e-4
+"""What a proof of joint changes exceeds a guess by, as a rule: the first one then lands where it is meant to. From
+which T^2 on that grows, and of which power.
+"""
 _ASIDE = 0.3
 """The share of the tolerance by which more noise is tried than is thought to be enough."""
 _NORMAL_NEAR, _MOST_DEVIATION = 1e-2, 1e100
@@ -152,7 +154,7 @@ def least_noise(
     """
     guess, slope = composed_epsilon.guessed, options.pop("slope", None)
     exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
-    lacking, seen = _LACKING, list[float]()
+    lacking, seen = _LACKING * max(composed_epsilon.change.full / _MANY, 1.0) ** _GROWS, list[float]()
 
     def scaled(noise: float) -> float:
         seen.append(noise)

@@ -29,7 +29,7 @@ from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes, all_faded, log_moduli_of
-from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
+from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at, tilts_tried
 from dpverify.privacy_loss.windows.grid import dominating_grid
 from dpverify.privacy_loss.windows.saddle import ManyMoments
 from dpverify.rounding import SUBNORMAL, UNIT
@@ -283,6 +283,7 @@ class JointChange:
 
     def _sought(self, cost: Cost, most: float = math.inf) -> tuple[float, float]:
         """Return the tilt of about the least cost, and an estimate of that."""
+        self._looked_at[2].know(tilts_tried(self.deviation))
         return best_tilt(cost, functools.partial(self.estimate, most=most), self.deviation)
 
     def _least(self, cost: Cost, most: float = math.inf) -> float:

@@ -70,7 +70,7 @@ def test_what_a_guess_lacks_costs_few_proofs(lacking: float, most: int) -> None:
         return proved[-1]
 
     class Bound(str):
-        guessed = "guess"
+        guessed, change = "guess", SimpleNamespace(full=64.0)
 
     found = least_noise(epsilon, cast(Any, Bound()), 0.5, 2.0, 1e6, 5e-4, slope=1.1)
     assert len(proved) <= most
