@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -308,8 +307,6 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
             public_random_state=self.public_random_state,
         )
         made.publish(public.drawn, sums.classes, sums.counts, private_generator(self.random_state))
-        # How many features were clipped is a diagnostic that is not private.
-        made.densities_ = [replace(density, clipped_fraction=None) for density in made.densities_]
         self.adopt(made, sums.names, scale, guarantee_of(bitsums.promised, self.label_epsilon, self._notes(sums)))
         self._warn()
         return self
