@@ -154,7 +154,7 @@ def least_noise(
     """
     guess, slope = composed_epsilon.guessed, options.pop("slope", None)
     exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
-    lacking, seen = _LACKING * max(composed_epsilon.change.full / _MANY, 1.0) ** _GROWS, list[float]()
+    seen, lacking = list[float](), _LACKING * math.pow(max(composed_epsilon.change.full / _MANY, 1.0), _GROWS)
 
     def scaled(noise: float) -> float:
         seen.append(noise)
