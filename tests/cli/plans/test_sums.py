@@ -47,6 +47,13 @@ def test_front_takes_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert {row["parameters"].get("steps") for row in found["rows"]} == {None, 1}
     assert sum(row["recommended"] for row in found["rows"]) == 1
+    assert cli.main(["front", *BUDGET[1:], "--users", "200", "--largest", "2", "--within", "9", "--json"]) == 0
+    most = json.loads(capsys.readouterr().out)
+    (taken,) = (row["messages"] for row in most["rows"] if row["recommended"])
+    assert most["within"] == 9.0
+    assert taken == min(row["messages"] for row in most["rows"])
+    assert cli.main(["front", *BUDGET[1:], "--users", "200", "--dimension", "2", "--within", "9"]) == 2
+    assert capsys.readouterr().err == "--within=9 must be omitted for vectors, of which no row is recommended.\n"
 
 
 def test_peers_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
