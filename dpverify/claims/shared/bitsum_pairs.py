@@ -8,10 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from dpverify.changes import Change, Full
-from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.changes import Change, Full, L2Ball
+from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.composing.family import Entry
+from dpverify.privacy_loss.joint.joint_loss import largest_joint_loss
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.search import smallest, smallest_at_level
@@ -21,12 +22,14 @@ __all__ = [
     "DATA_INDEPENDENT",
     "LARGEST_LOSS",
     "LEFT_OUT",
+    "NEXT_TO_NO_ERROR",
     "CoinPairs",
     "ComposedEpsilon",
     "Pairs",
     "check_not_too_rare",
     "least_noise",
     "least_normal_deviation",
+    "loss_of_bits",
     "negligible",
     "noise_tail",
     "normal_deviation",
@@ -41,6 +44,10 @@ LARGEST_LOSS = 700.0
 """What searches take for a larger loss of the noise, which would leave the floats: its exponential is nothing."""
 LEFT_OUT = 1e-40
 """The P-mass that an instance's pairs leave out, about, unless told otherwise."""
+NEXT_TO_NO_ERROR = 1e-6
+"""An error, in users, that no plan need fall below."""
+_SEEN = Interval(math.inf, math.inf)
+"""The loss of a bit that is seen as it is."""
 _CUT = 1e-10
 """The share of delta that cut tails may take, over all instances."""
 _FAR_OUT = 10.0
@@ -199,6 +206,15 @@ def least_normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> 
         return NormalNoiseCurve(deviation / shift, 1).delta(target).upper <= composed_epsilon.delta
 
     return smallest(meets, start, _MOST_DEVIATION, _NORMAL_NEAR) or start
+
+
+@functools.lru_cache(maxsize=64)
+def loss_of_bits(change: Change) -> float:
+    """Return the largest loss, an upper bound, where the randomly rounded bits themselves are seen.
+
+    Any noise hides more. It is finite only for points of a ball so small that no bit is sure.
+    """
+    return largest_joint_loss(_SEEN, change).upper if isinstance(change, L2Ball) else math.inf
 
 
 def out_of_reach(composed_epsilon: ComposedEpsilon, target: float, deviation: float) -> bool:
