@@ -88,7 +88,10 @@ def aggregate(
         return
     paid_from = None if ledger is None else PrivacyLedger(ledger)
     # Of lines as files have them: `splitlines` would end one at a form feed or U+2028, which strings may hold.
-    known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
+    try:
+        known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
+    except UnicodeDecodeError:
+        raise ValueError(f"--candidates={str(candidates)!r} must be text in UTF-8.") from None
     points = {name: np.concatenate([np.asarray(part) for part in read_chunks(path)]) for name, path in named.items()}
     made = aggregated(
         plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known, points=points

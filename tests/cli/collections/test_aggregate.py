@@ -102,4 +102,4 @@ def test_a_file_of_candidates_is_read_line_by_line(
     assert {text for row in rows for text in row["strings"]} == {"one\u2028line", "\x0ctwo", ""}
     Path("words.txt").write_bytes(b"\xff\n")
     assert main(["aggregate", "plan.json", "sums.json", "--candidates", "words.txt"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "--candidates='words.txt' must be text in UTF-8.\n"
