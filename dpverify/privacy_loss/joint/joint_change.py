@@ -167,14 +167,11 @@ class JointChange:
     @functools.cached_property
     def _moved(self) -> tuple[list[dict[int, list[LossAtoms]]], float]:
         """The losses of every move, by size and level, and a bound on their error: made where a finite loss counts."""
-        sizes, places = self._grid.sizes, [self._grid.moves(index) for index in range(self._grid.sizes.size)]
-        moves = [
-            (move, bool(sizes[index] <= self._finite))
-            for index, row in enumerate(places)
-            for _, each in row
-            for move in each
-        ]
-        made = [pair.all_moved(*zip(*moves, strict=True)) for pair in self._full]
+        places = [self._grid.moves(index) for index in range(self._grid.sizes.size)]
+        moves = [move for row in places for _, each in row for move in each]
+        counts = [sum(len(each) for _, each in row) for row in places]
+        finite = np.repeat(self._grid.sizes <= self._finite, counts).tolist()
+        made = [pair.all_moved(moves, finite) for pair in self._full]
         each, whole = [iter(atoms) for atoms, _ in made], list[dict[int, list[LossAtoms]]]()
         for row in places:
             whole.append({level: [next(atoms) for atoms in each for _ in some] for level, some in row})
