@@ -68,9 +68,12 @@ def aggregate(
     from protocols.validation import check_file
 
     texts = [] if candidates is None else [candidates]
-    named = dict(each.rpartition("=")[::2] for each in at or [])
-    if not all(named):
-        raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
+    named: dict[str, str] = {}
+    for each in at or []:
+        query, _, path_of = each.rpartition("=")
+        if not query or query in named:
+            raise ValueError(f"--at={each!r} must be QUERY=FILE, each query once.")
+        named[query] = path_of
     check_file("manifest", manifest, "a manifest, as dpverify design --manifest writes it")
     for name, paths, wanted in (
         ("files", [path for path in files if not path.is_dir()], "batches, folders of these, or sums"),
