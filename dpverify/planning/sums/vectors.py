@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from dpverify.changes import Full
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.sums.vectors import UnaryVectorClaims
+from dpverify.claims.sums.vectors import UnaryVectorClaims, bits_of_message
+from dpverify.digits import typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.planning.sums.peers import VectorPeer, central_rmse, vector_peers
@@ -229,9 +230,11 @@ def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, in
     if target.delta == 0.0:
         raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
     if target.delta < _LEAST_DELTA:
-        raise ValueError(f"delta={target.delta!r} must be at least {_LEAST_DELTA:g}: smaller tails are not listed.")
+        raise ValueError(
+            f"delta={typed(target.delta)} must be at least {_LEAST_DELTA:g}: smaller tails are not listed."
+        )
     check_integer("users", users, low=1, high=_MOST_USERS)
-    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1, high=2**24)))
+    return target, bits_of_message(check_integer("dimension", dimension, low=1, high=2**24))
 
 
 @dataclass(frozen=True)
