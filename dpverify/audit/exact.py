@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import Budget, Interval
+from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.statistics.family import AuditResult
 
@@ -15,7 +14,8 @@ __all__ = ["exact_result"]
 
 def exact_result(reference: Any, claim: Budget) -> AuditResult:
     """Compare the claim with the exact privacy of the parameters, which needs no trials and has no error rate."""
-    epsilon = _exact_epsilon(reference, claim)
+    # Not at the float below the claim's delta: that gives another epsilon than `account` does.
+    epsilon = account(reference, instances=1, delta=claim.exact_delta).epsilon
     refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
     ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
     shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
@@ -37,12 +37,3 @@ def exact_result(reference: Any, claim: Budget) -> AuditResult:
         1.0 if proved else 0.0,
         details={"epsilon": ends},
     )
-
-
-def _exact_epsilon(reference: Any, claim: Budget) -> Interval:
-    """Return an interval with the epsilon of the parameters at the claim's delta."""
-    delta: Any = claim.exact_delta  # not the float below it: that gives another epsilon than `account` does
-    if delta > 0:
-        return account(reference, instances=1, delta=delta).epsilon
-    claims = mechanism_claims_of(reference)
-    return claims.pure_epsilon(reference, claims.adversaries(reference)[0])

@@ -89,13 +89,15 @@ class OneRunReport(AuditReport):
         """Lower bounds on epsilon and mu in a sentence, each with what it assumes."""
         (result,) = self.results
         epsilon, delta = result.details["epsilon_lower"], result.details["delta"]
-        told = f"With confidence {1 - self.level:.4g}: epsilon >= {epsilon:.4g} at delta {delta:.3g}, of any mechanism"
+        shown = rounded_down(epsilon, 4)
+        told = f"With confidence {1 - self.level:.4g}: epsilon >= {shown} at delta {delta:.3g}, of any mechanism"
         if self.mu_lower is None:
             return f"{told}."
-        told += f"; not mu-GDP below mu = {self.mu_lower:.4g}"
+        told += f"; not mu-GDP below mu = {rounded_down(self.mu_lower, 4)}"
         if self.gaussian_epsilon is None:
             return f"{told}."
-        return f"{told}, so that epsilon >= {self.gaussian_epsilon:.4g} if the privacy curve is that of Gaussian noise."
+        shown = rounded_down(self.gaussian_epsilon, 4)
+        return f"{told}, so that epsilon >= {shown} if the privacy curve is that of Gaussian noise."
 
     @property
     def statement(self) -> str:

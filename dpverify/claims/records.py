@@ -84,6 +84,8 @@ def _read(name: str, value: Any, kind: Any) -> Any:
         return _made(value["family"], (Group.KERNELS,)).sample(value["instances"], np.random.default_rng(0))
     if isinstance(value, Mapping):
         return _made(value, (*_KINDS, Group.KERNELS))
+    if value is not None and kind == int | None:
+        kind = int
     if isinstance(value, bool) and kind in (int, float):
         raise ValueError(f"{name}={value!r} must be {_KIND_NAMES[kind]}.")
     if not isinstance(value, str) and kind is not int:

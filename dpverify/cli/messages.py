@@ -30,9 +30,13 @@ def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
 
     The command is a group itself where an option comes first.
 
-    Raises ValueError if a word is no command, or the last one is still to come.
+    Raises ValueError if a word is no command, or the last one is still to come; if one stands behind an option of the
+    group, such as --install-completion, which would not look at it.
     """
     command, path = group, ["dpverify"]
+    first, *behind = words or [""]
+    if behind and any(first in parameter.opts for parameter in group.params):
+        raise ValueError(f"{first} must be all that is typed, without {' '.join(behind)!r} behind it.")
     for place, word in enumerate(words):
         commands = getattr(command, "commands", None)
         if commands is None or word.startswith("-"):

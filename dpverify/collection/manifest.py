@@ -312,7 +312,7 @@ def _dap_task(query: dict[str, Any]) -> dict[str, Any]:
         raise ValueError(f"protocol={query['protocol']!r} must be one whose view is the sums of what users upload.")
     fields = largest(query)
     bits = max(fields).bit_length()
-    chunk = max(1, math.isqrt(len(fields) * bits))  # the length of a proof is least near the root, by the VDAF draft
+    chunk = math.isqrt(len(fields) * bits)  # the length of a proof is least near the root, by the VDAF draft
     vdaf = {"type": "Prio3SumVec", "length": len(fields), "max_measurement": max(fields), "bits": bits}
     users = mechanism_claims_of(protocol_in(query)).users(protocol_in(query))
     return {"name": query["name"], "min_batch_size": users, "vdaf": {**vdaf, "chunk_length": chunk}}

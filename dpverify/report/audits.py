@@ -11,6 +11,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.audit.outcome import AuditReport, in_words
+from dpverify.audit.results import POWER
 from dpverify.report.plots import STYLES, axes_for, figure_of
 from dpverify.report.tables import number, rows_under, title
 from dpverify.statistics.family import AuditResult, Verdict
@@ -20,8 +21,6 @@ __all__ = ["audit_evidence", "audit_figure", "audit_table"]
 _SHOWN = 1e-12
 """The smallest p-value that the figure tells from 0."""
 _NUMBER = re.compile(r"\d+(?:\.\d+)?(?:e-?\d+)?")
-_POWER = 0.95
-"""The least power of a pass."""
 
 
 def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
@@ -36,7 +35,7 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
         fault = _one_fault([result.fault for result in together]) + _weakness(together)
         table.add_row(name, together[0].verdict.value, fault, number(min(map(_adjusted, together)), 3))
     weak = (
-        f" Power: of seeing the fault; {_POWER:g} or more if none is given."
+        f" Power: of seeing the fault; {POWER:g} or more if none is given."
         if any(_weakness(row) for _, row in rows)
         else ""
     )
@@ -112,7 +111,7 @@ def _weakness(together: Sequence[AuditResult]) -> str:
         return ""
     if len(powers) < len(together):
         return ", power unknown"
-    return f", power {min(powers):.2g}" if min(powers) < _POWER else ""
+    return f", power {min(powers):.2g}" if min(powers) < POWER else ""
 
 
 def _adjusted(result: AuditResult) -> float:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from dpverify.guarantee import Guarantee
     from dpverify.planning.plan import PlanRow
     from dpverify.planning.result import AccountResult
+    from dpverify.planning.schedules.result import ScheduleResult
     from dpverify.planning.steps.account import StepsResult
     from dpverify.planning.steps.step import Steps
 
@@ -39,6 +40,7 @@ __all__ = [
     "number",
     "plan_notes",
     "plan_row_table",
+    "point_of",
     "reading",
     "rows_under",
     "set_parameters",
@@ -204,7 +206,7 @@ def account_table(result: AccountResult) -> RenderableType:
     headline = f"{result.name} ({_parameters(result.parameters)}), {sizes}"
     return Group(
         title(headline),
-        _point(result),
+        point_of(result),
         Text(f"At most: {reading([result.guarantee])}."),
         *([] if isinstance(result.change, Full) else [Text(f"Change: {result.change}.")]),
         *([] if result.honest is None else [Text(_honest(result.honest, result.users))]),
@@ -212,7 +214,7 @@ def account_table(result: AccountResult) -> RenderableType:
     )
 
 
-def _point(result: AccountResult) -> Rows:
+def point_of(result: AccountResult | ScheduleResult) -> Rows:
     """Return the point of a privacy curve as a table."""
     table = rows_under("", numbers=("at least", "at most"))
     for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
@@ -232,7 +234,7 @@ def steps_table(result: StepsResult) -> RenderableType:
         title(f"{_steps(steps)}, {steps.adjacency.value}"),
         *(Text(f"{count:,} x {step}") for step, count in steps.parts[:_MOST_STEPS]),
         *([Text("...")] if len(steps.parts) > _MOST_STEPS else []),
-        _point(result),
+        point_of(result),
         Text(f"At most: {reading([result.guarantee])}."),
         *(Text(f"Note: {note}.") for note in result.notes),
     )

@@ -37,7 +37,7 @@ _FILES = {
     "/plots.js": (_STATIC / "plots.js", "text/javascript"),
     "/plotly.js": (Path(plotly.__file__).parent / "package_data" / "plotly.min.js", "text/javascript"),
 }
-_ASKED_BY = b"x-dpverify"
+_ASKED_BY = "x-dpverify"
 """A header that no other origin's page can send without being asked whether it may, and no one answers that."""
 _MOST_PAGES = 16
 """So many pages are answered at a time."""
@@ -128,7 +128,7 @@ class _Planner:
 
     async def answers(self, request: Request) -> Response:
         """Answer one state: a line of JSON first, and one for every piece."""
-        if _ASKED_BY.decode() not in request.headers:
+        if _ASKED_BY not in request.headers:
             return PlainTextResponse("Only this server's own page may ask.\n", 403)
         try:
             state = State.read(request.query_params.multi_items())

@@ -12,6 +12,7 @@ from collections.abc import Callable, Hashable
 from contextlib import suppress
 from dataclasses import field
 from multiprocessing import connection
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from dpverify.audit.running.process import withdraw
@@ -158,7 +159,7 @@ class Desk:
     def _wanted(self) -> list[_Job]:
         """Return the questions that wait for a worker, the most wanted first."""
         taken = set(self._busy.values())
-        return sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=_rank)
+        return sorted((job for job in self._jobs.values() if job not in taken and job.waiting), key=attrgetter("rank"))
 
     def _stale(self) -> list[_Worker]:
         """Return the workers that compute what nobody waits for."""
@@ -204,10 +205,6 @@ class Desk:
             task.cancel()
         for worker in (*self._idle, *self._busy):
             worker.kill()
-
-
-def _rank(job: _Job) -> Rank:
-    return job.rank
 
 
 def _told(answer: tuple[bool, Any]) -> Any:

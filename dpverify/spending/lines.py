@@ -174,7 +174,7 @@ def _line(previous: str, record: Mapping[str, Any]) -> tuple[bytes, str]:
     content = json.dumps(record, sort_keys=True, separators=(",", ":"), allow_nan=False)
     head = hashlib.sha256(f"{previous}{content}".encode()).hexdigest()
     entry = {"previous": previous, "record": record, "hash": head}
-    return (json.dumps(entry, sort_keys=True, separators=(",", ":"), allow_nan=False) + "\n").encode(), head
+    return (json.dumps(entry, sort_keys=True, separators=(",", ":")) + "\n").encode(), head
 
 
 def _write(path: Path, line: bytes, size: int) -> None:

@@ -52,7 +52,9 @@ def test_faults_are_found_before_the_draws_are_spent() -> None:
 
 
 def test_an_outcome_that_the_law_does_not_have_decides_at_once() -> None:
-    report = audit_protocol(RR, implementation=lambda bits, rng: float(bits.sum()) + 0.123, anytime=True, block_size=50)
+    wrong = {"implementation": lambda bits, rng: float(bits.sum()) + 0.123, "anytime": True}
+    report = audit_protocol(RR, (1, "1e-3"), block_size=50, trials=2_000, **wrong)
+    assert "privacy of the estimate, no ones against a single one, anytime" in {one.check for one in report.results}
     assert report.verdict is Verdict.VIOLATES
     assert report.trials == 50
     assert math.isfinite(report.to_dict()["evidence_rows"][0]["conformance of estimate, no ones, anytime"])

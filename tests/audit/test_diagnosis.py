@@ -38,6 +38,12 @@ def test_outputs_of_the_stated_spread_are_not_explained() -> None:
     outputs = [subject.target(dataset.inputs, rng, 4_000, "a test") for dataset in subject.datasets]
     assert list(likely_parameters(protocol, subject.datasets, outputs)) == []
     assert list(likely_parameters(protocol, [subject.datasets[0].__class__("x", np.zeros(3))], outputs)) == []
+    # Another flip probability is told, with an interval of the spread from its kurtosis, which is near 3.
+    other = Implementation.of(RandomizedResponse(20, 0.125), aggregated=True).target
+    spread, found = likely_parameters(protocol, subject.datasets, [other(np.zeros(20), rng, 4_000, "a test")])
+    middle, _, low, high = map(float, re.findall(r"\d+(?:\.\d+)?", spread.split("deviation ")[1])[:4])
+    assert (high - low) / (2.0 * middle) == pytest.approx(1.96 / 8_000**0.5, rel=0.1)
+    assert re.match(r"that is the spread of flip_probability = 0\.1[123]", found)
     # No noise at all is beyond every parameter.
     quiet = list(likely_parameters(protocol, subject.datasets, [np.zeros_like(columns) for columns in outputs]))
     assert len(quiet) <= 2

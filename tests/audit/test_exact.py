@@ -8,6 +8,7 @@ from dpverify.audit.exact import exact_result
 from dpverify.guarantee import Budget
 from protocols.bitsum import RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.sums.split_and_mix import SplitAndMix
 
 LABELS = LabelRandomizedResponse(4, 1.0)
 
@@ -30,6 +31,12 @@ def test_a_claim_inside_the_interval_is_left_open() -> None:
     result = exact_result(protocol, Budget(inside, "1e-6"))
     assert (result.p_value, result.power) == (1.0, 0.0)
     assert "no number of trials can decide" in result.evidence
+
+
+def test_where_no_epsilon_is_proved_a_larger_delta_is_asked_for() -> None:
+    result = exact_result(SplitAndMix(20, 1, modulus=2**20, shares=4, p=0.7, shape=9.0), Budget(1, 0))
+    assert (result.p_value, result.power) == (1.0, 0.0)
+    assert result.evidence.endswith("claim a larger delta to have it proved")
 
 
 def test_pure_claims_are_compared_with_the_largest_loss() -> None:

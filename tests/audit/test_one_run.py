@@ -1,3 +1,5 @@
+import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -232,7 +234,13 @@ def test_a_gaussian_claim_is_refuted_where_one_point_of_it_is_not() -> None:
     assert 1.0 < report.mu_lower < 2.0
     assert report.gaussian_epsilon > result.details["epsilon_lower"]
     assert GaussianDP(report.mu_lower).delta(report.gaussian_epsilon) >= 1e-5
-    assert "if the privacy curve is that of Gaussian noise" in report.lower_ends
+    # Lower bounds are rounded down, also where the nearest number is above them.
+    told = replace(report, results=(replace(result, details={**result.details, "epsilon_lower": 2.34567}),))
+    vars(told)["mu_lower"] = 1.23456
+    assert "epsilon >= 2.345 at delta 1e-05, of any mechanism; not mu-GDP below mu = 1.234, so" in told.lower_ends
+    last = re.search(r"so that epsilon >= (\S+) if the privacy curve is that of Gaussian noise", told.lower_ends)
+    assert last is not None
+    assert 0.999 * told.gaussian_epsilon < float(last[1]) <= told.gaussian_epsilon
     point = audit_one_run(noisy(2.0, 1000), (4.38, "1e-5"), canaries=1000)  # what 1-GDP is at 1e-5
     assert point.verdict is not Verdict.VIOLATES
 

@@ -5,12 +5,15 @@ import inspect
 import math
 import pkgutil
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import dpverify.claims
 from dpverify.changes import Change, Full, L2Bounded
 from dpverify.claims.base import Claims, MechanismClaims
+from dpverify.claims.bitsum import claims_of
 from dpverify.guarantee import PrivacyCurve, ThreatModel
+from protocols.bitsum import NegativeBinomial
 from tests.refusals import refused
 
 
@@ -63,3 +66,13 @@ def test_nothing_is_promised_that_was_not_stated() -> None:
     assert not claims.pure
     assert claims.pure_epsilon(Loud(9, 0.5), ThreatModel.COMMUNICATION).lower == math.inf
     assert claims.theorems == ()
+
+
+def test_what_fewer_users_divide_is_rounded_to_the_side_that_is_asked_for() -> None:
+    protocol = NegativeBinomial(3, 1.0, 0.5)
+    claims = claims_of(protocol)
+    less, more = claims.among_honest(protocol, 2)  # no more private than the truth, and no less
+    assert less.users == more.users == 2
+    assert Fraction(less.shape) < Fraction(2, 3) < Fraction(more.shape)
+    assert claims.with_users(protocol, 2, more_private=True) == more
+    assert claims.with_users(protocol, 2, more_private=False) == less

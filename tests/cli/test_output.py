@@ -111,6 +111,10 @@ def test_completion_that_was_shown_is_no_closed_pipe(
     shown = capsys.readouterr()
     assert "_dpverify_completion" in shown.out
     assert shown.err == ""
+    for option in ("--show-completion", "--install-completion", "--version"):
+        assert main([option, "nope"]) == 2
+        refused = capsys.readouterr()
+        assert (refused.out, refused.err) == ("", f"{option} must be all that is typed, without 'nope' behind it.\n")
 
 
 @pytest.mark.long

@@ -103,14 +103,36 @@ def test_what_is_no_batch_is_not_written(tmp_path: Path) -> None:
         ({"query": 1}, "query"),
         ({"instance": 99}, "instance"),
         ({"users": 2}, "messages"),
+        ({"users": 4}, "messages"),
         ({"users": 4, "count": 4}, "count"),
     ):
         with pytest.raises(ValueError, match=f"^{reason}="):
             found.write(path, [np.zeros((3, 1), dtype=np.int64)], **{**right, **wrong})
-    with pytest.raises(ValueError, match="such as clients can send"):
-        found.write(path, [np.full((3, 1), 2)], **right)
+    for symbol in (-1, 2):
+        with pytest.raises(ValueError, match="such as clients can send"):
+            found.write(path, [np.full((3, 1), symbol)], **right)
+    with pytest.raises(ValueError, match=r"^count=3 must be the number of messages\.$"):
+        found.write_packed(found.batch(path, **right), [np.zeros(2, dtype=np.uint8)], durable=False)
+    (query,) = made("nb").content["queries"]
+    most = 1 + len(query["tables"]["noise"])  # of one user, to one of two instances
+    assert batches("nb").batch(path, **{**right, "count": 3 * most}).messages == 3 * most
+    with pytest.raises(ValueError, match=r"^messages="):
+        batches("nb").batch(path, **{**right, "count": 3 * most + 1})
     assert not list(tmp_path.iterdir())
     found.write(path, [np.zeros((3, 1), dtype=np.int64)], **right)
     other = made("nb")
     with pytest.raises(BatchError, match="of this manifest"):
         Batches(other.data, other.hash).read(path)
+
+
+def test_a_file_that_shrinks_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.collection.batches._CHUNK", 1 << 10)
+    count, path = 200_000, tmp_path / "0"
+    ones = [np.ones((count, 1), dtype=np.int64)]
+    batches("rr").write(path, ones, batch="b", query=0, instance=0, users=count, count=count)
+    pieces = batches("rr").read(path).packed()
+    next(pieces)
+    with open(path, "r+b") as file:
+        file.truncate(100)
+    with pytest.raises(BatchError, match="must not change while it is read"):
+        list(pieces)

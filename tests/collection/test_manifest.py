@@ -8,6 +8,7 @@ import math
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
@@ -18,10 +19,10 @@ from flint import arb, ctx
 
 from dpverify.collection.client import Client, draws
 from dpverify.collection.densities.signs import Signs
-from dpverify.collection.manifest import Manifest, asked_in, manifest
+from dpverify.collection.manifest import Manifest, _Period, asked_in, manifest, recomputed
 from dpverify.collection.query import Asked
 from dpverify.collection.uploads import Collector
-from dpverify.guarantee import CapacityError, InfeasibleBudgetError
+from dpverify.guarantee import CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
 from protocols.bitsum import LocalRandomizedResponse, NegativeBinomial, Poisson, RandomizedResponse
 from protocols.histogram import Histogram
@@ -99,6 +100,29 @@ def test_several_days_are_charged_and_accounted_each() -> None:
             assert exact(stated) / 2 < needed <= exact(stated)
 
 
+def test_each_number_of_days_is_accounted_and_charged_for_itself() -> None:
+    """As the two before, of laws that are so small that every run has it."""
+    run, deltas = Poisson(50, 40.0), {1: "1e-3", 3: "1e-3"}
+    plan = manifest([("sum", run, 2)], delta=deltas)
+    once = Fraction(plan.guarantee["charged"]["probability"])
+    for said, (days, delta) in zip(plan.guarantees, deltas.items(), strict=True):
+        before = Fraction(delta) * Fraction(999, 1000)
+        epsilon, charged = Fraction(said["epsilon"]), Fraction(said["charged"]["probability"])
+        assert (
+            0 <= epsilon - Fraction(account(run, instances=2 * days, delta=before).epsilon.upper) < Fraction(1, 10**8)
+        )
+        assert charged == pytest.approx(days * once, rel=0.01)
+        assert (before + Fraction(math.exp(epsilon)) * charged) / (1 - charged) <= Fraction(delta)
+
+
+def test_what_lies_outside_of_the_tables_is_charged_to_delta_too() -> None:
+    """With s = 1/100 left of delta = 1/10 and e^epsilon = 1, delta - s + s fits, and (delta - s + s) / (1 - s) not."""
+    period = _Period(1, Decimal("0.1"), Fraction(1, 100), Decimal(0), Fraction(1))
+    with pytest.raises(CapacityError, match=r"^delta=0\.1 is too small"):
+        period.guarantee(Fraction(1, 100), ThreatModel.COMMUNICATION)
+    assert period.guarantee(Fraction(9, 1000), ThreatModel.COMMUNICATION)["charged"]["probability"] == "0.009"
+
+
 def test_a_point_of_several_classes_costs_draws_in_two_of_them() -> None:
     """One bit becomes a coin and one was a coin: one full change, but the laws of two messages are others."""
     bitsum, sums = Poisson(2_000, 400.0), [5, 10, 15]
@@ -161,6 +185,9 @@ def test_it_is_written_whole_with_its_hash(tmp_path: Path) -> None:
     assert Manifest(data) == plan
     assert json.loads(data)["format"] == "dpverify manifest"
     assert manifest([("rr", *QUERIES["rr"])], delta="1e-6") == plan
+    proofs = {1: {"file": "plan.1-days.json", "sha256": "00"}}
+    proved = manifest([("rr", *QUERIES["rr"])], delta="1e-6", certificates=proofs)
+    assert recomputed(proved) == proved != plan
 
 
 def test_the_example_runs() -> None:
@@ -240,6 +267,12 @@ def test_integers_beyond_the_floats_are_refused_in_a_sentence() -> None:
 
 
 ONE = manifest([("bits", RandomizedResponse(1_000, 0.1), 2, 900)], delta="1e-6").data
+
+
+def test_a_task_is_of_all_users_also_where_fewer_are_counted_on() -> None:
+    assert [task["min_batch_size"] for task in Manifest(ONE).dap_tasks()] == [1_000]
+
+
 NO_DECIMAL = "must be a finite decimal in a string"
 
 
@@ -255,6 +288,8 @@ NO_DECIMAL = "must be a finite decimal in a string"
         ("version", "[" * 100_000, "it is nested too deeply"),
         ("version", "2", "version 1"),
         ("guarantees", "[1]", "guarantees must be a list of objects, at least one"),
+        ("guarantees", json.dumps(Manifest(ONE).guarantees * 2), r"days \[1, 1\] must be in rising order"),
+        ("delta", '"1e-6","certificate":{"file":"a"}', "certificate must be an object with file and sha256"),
         ("queries", "null", "queries must be a list of objects, at least one"),
         ("users", '"1000"', r"query 1: users '1000' must be an integer in \[1"),
         ("instances", '"2"', "query 1: instances '2' must be"),

@@ -17,7 +17,7 @@ from dpverify.collection.batches import Batches
 from dpverify.collection.client import header, largest
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.store import Store, TooFewUploadsError
-from protocols.bitsum import RandomizedResponse
+from protocols.bitsum import LocalRandomizedResponse, RandomizedResponse
 from tests.collection import crashes
 from tests.collection.test_uploads import sent
 from tests.collection.vectors import QUERIES, made
@@ -34,10 +34,10 @@ def few() -> Manifest:
     return manifest([("q", RandomizedResponse(FEW, 0.25), 1, 15)], delta="0.01")
 
 
-def uploads(plan: Manifest, bits: list[int], seed: int = 1) -> list[tuple[bytes, bytes]]:
+def uploads(plan: Manifest, bits: list[int], seed: int = 1, query: int = 0) -> list[tuple[bytes, bytes]]:
     """Return keys and uploads of one query of bits: those that a client would send whose noise is 0."""
     rng = random.Random(seed)
-    head, _ = header(plan.hash, 0, largest(plan.content["queries"][0]))
+    head, _ = header(plan.hash, query, largest(plan.content["queries"][query]))
     return [(rng.randbytes(16), head + bytes([bit << 7])) for bit in bits]
 
 
@@ -97,9 +97,9 @@ def test_an_upload_is_taken_once(tmp_path: Path) -> None:
     plan = few()
     store, each = opened(tmp_path / "day", plan), uploads(plan, [1] * FEW)
     (key, upload), (_, changed) = each[0], uploads(plan, [0])[0]
-    assert statuses(store, [(key, upload), (key, upload), (key, changed), (key, b""), (b"short", upload)]) == [
-        *(204, 204, 409, 400, 400)
-    ]
+    assert statuses(
+        store, [(key, upload), (key, upload), (key, changed), (key, b""), (b"short", upload), (key * 2, upload)]
+    ) == [*(204, 204, 409, 400, 400, 400)]
     store.close()
     store = opened(tmp_path / "day", plan)  # it is on the disk
     assert statuses(store, each) == [204] * FEW
@@ -127,6 +127,27 @@ def test_a_batch_is_released_from_the_public_number_of_users_on(tmp_path: Path) 
         store.release("other")
 
 
+def test_a_release_leaves_what_was_uploaded_to_other_queries_and_is_made_once(tmp_path: Path) -> None:
+    plan = manifest([(name, RandomizedResponse(4, 0.25), 1, 2) for name in "qr"], delta="0.01")
+    store = opened(tmp_path / "day", plan)
+    store.add([*uploads(plan, [1, 1, 0]), *uploads(plan, [1, 0, 0, 0], query=1)])
+    folder = store.release("q", least=3)
+    assert store.release("q") == folder  # though there were fewer than usual
+    assert [rows(messages(plan, each)[0]) for each in (folder, store.release("r"))] == [
+        {(1,): 2, (0,): 1},
+        {(1,): 1, (0,): 3},
+    ]
+
+
+def test_a_local_report_is_released_without_others(tmp_path: Path) -> None:
+    plan = manifest([("q", LocalRandomizedResponse(FEW, 0.25))], delta=0)
+    store = opened(tmp_path / "day", plan)
+    with pytest.raises(TooFewUploadsError, match="must have 1 uploads"):
+        store.release("q")
+    store.add(uploads(plan, [1]))
+    assert rows(messages(plan, store.release("q"))[0]) == {(1,): 1}
+
+
 def test_neither_keys_nor_the_order_of_arrival_are_stored_and_nothing_is_left(tmp_path: Path) -> None:
     plan = few()
     store, each = opened(tmp_path / "day", plan), uploads(plan, [1] * 12 + [0] * 12)
@@ -147,6 +168,20 @@ def test_neither_keys_nor_the_order_of_arrival_are_stored_and_nothing_is_left(tm
     content = b"".join(path.read_bytes() for path in (tmp_path / "day").iterdir() if path.is_file())
     assert database.execute(columns).fetchall() == []
     assert not [key for key, _ in found if key in content]  # overwritten, not only forgotten
+
+
+def test_what_is_told_is_on_the_disk_where_nobody_else_reads_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed = list[Path]()
+    monkeypatch.setattr("dpverify.collection.store.keep_names", flushed.append)
+    plan, day = few(), tmp_path / "day"
+    store = opened(day, plan)
+    assert day.stat().st_mode & 0o077 == 0
+    assert store._database.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+    store.add(uploads(plan, [1] * FEW))
+    store.release("q")
+    assert flushed == [tmp_path, day, day / "released"]
 
 
 def test_a_release_for_which_there_is_no_room_is_made_later(tmp_path: Path) -> None:
@@ -174,6 +209,29 @@ def test_a_release_for_which_there_is_no_room_is_made_later(tmp_path: Path) -> N
     assert store.count("q") == FEW
     (found,) = messages(plan, store.release("q"))
     assert rows(found) == {(1,): FEW}
+
+
+def test_a_release_that_was_stopped_behind_its_files_only_deletes_what_was_stored(tmp_path: Path) -> None:
+    plan = few()
+    store = opened(tmp_path / "day", plan)
+    store.add(uploads(plan, [1] * FEW))
+    (tmp_path / "day" / "part-0" / "batch").mkdir(parents=True)  # of one that was killed before
+    with pytest.MonkeyPatch.context() as patch:
+        write = store._write
+
+        def stopped(*arguments: Any) -> None:
+            write(*arguments)
+            raise InterruptedError
+
+        patch.setattr(store, "_write", stopped)
+        with pytest.raises(InterruptedError):
+            store.release("q")
+    (path,) = (tmp_path / "day" / "released" / "0").iterdir()
+    content = path.read_bytes()
+    assert statuses(store, uploads(plan, [1], seed=2)) == [410]
+    store.release("q")
+    assert path.read_bytes() == content
+    assert sqlite3.connect(tmp_path / "day" / "uploads.db").execute("SELECT * FROM uploads").fetchall() == []
 
 
 def test_a_folder_is_that_of_one_manifest_and_batch(tmp_path: Path) -> None:

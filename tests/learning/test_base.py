@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dpverify.learning.base import private_generator
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
+from dpverify.learning.files.counters import private_generator
 from dpverify.learning.guarantee import PrivacyWarning
-from protocols.classifier import public_generator
+from protocols.lsq.base import public_generator
 from tests.refusals import refused
 
 

@@ -17,8 +17,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import dpverify
 from dpverify.learning import planner
+from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.guarantee import PrivacyWarning
+from dpverify.learning.labels import LABELS_TAKEN
 from tests.learning.points import blobs
 from tests.refusals import refused
 from tests.samples import assert_mean
@@ -52,10 +54,12 @@ def test_scikit_learn_conventions_with_privacy(monkeypatch: pytest.MonkeyPatch) 
 def test_it_learns_within_the_budget(learned: tuple[PrivateDensityClassifier, np.ndarray, np.ndarray]) -> None:
     model, X, y = learned
     assert model.score(X, y) > 0.9
+    assert ((model.decision_function(X) > 0.0) == (model.predict(X) == model.classes_[1])).all()
     guarantee = model.guarantee_
     assert guarantee.point.epsilon == 1
     assert guarantee.epsilon == 6
     assert guarantee.delta <= 1e-6
+    assert guarantee.notes == (LABELS_TAKEN, FIXED_SEED)
     assert guarantee.whole.adjacency is dpverify.Adjacency.REPLACE_ONE
     assert guarantee.whole.threat_model is dpverify.ThreatModel.COMMUNICATION
     assert guarantee.whole.side is dpverify.Side.UPPER_BOUND
@@ -79,6 +83,7 @@ def test_published_is_all_that_a_pickle_needs(learned: tuple[PrivateDensityClass
     assert again.guarantee_ == model.guarantee_
     assert len(dumped) < 20_000  # no user's point
     assert all(density.clipped_fraction is None for density in again.protocol_.densities_)
+    assert again._fitted_with["random_state"] is None  # who takes the seed away afterwards finds it nowhere
     assert clone(model).get_params() == model.get_params()
 
 
@@ -237,8 +242,18 @@ def test_parts_are_checked() -> None:
     with pytest.raises(ValueError, match=r"^sums has no users, but must have at least 1\.$"):
         PrivateDensityClassifier(**SMALL).fit_sums([])
     sums = PrivateDensityClassifier(**SMALL).partial_sums(X, y, part=0)
-    with refused("sums"):
-        PrivateDensityClassifier(**{**SMALL, "bits": 64}).fit_sums(sums)
+    for other in ({"bits": 64}, {"label_epsilon": 9.0}, {"classes": [0, 2]}):
+        with refused("sums"):
+            PrivateDensityClassifier(**{**SMALL, **other}).fit_sums(sums)
+
+
+def test_labels_are_randomized_before_they_are_counted() -> None:
+    X = blobs(4_000, 2, 3, 11)[0]
+    for epsilon, share in ((1.0, 1.0 / (1.0 + math.e)), (math.inf, 0.0)):
+        model = PrivateDensityClassifier(**{**SMALL, "label_epsilon": epsilon})
+        counts = [each.users for each in model.partial_sums(X, np.zeros(4_000, dtype=int), part=0).counts]
+        assert counts == pytest.approx([4_000 * (1.0 - share), 4_000 * share], abs=130)
+        assert sum(counts) == 4_000
 
 
 def test_a_seed_of_the_operating_system_is_not_called_cryptographic() -> None:

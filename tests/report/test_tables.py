@@ -10,12 +10,12 @@ from rich.console import Console
 
 from dpverify.changes import Full
 from dpverify.claims.bitsum import BITSUM_CLAIMS, claims_of
-from dpverify.guarantee import Budget, Side, ThreatModel
+from dpverify.guarantee import Adjacency, Budget, Guarantee, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
 from dpverify.report.plans.comparisons import plan_table
-from dpverify.report.tables import account_table
+from dpverify.report.tables import account_table, epsilon_of
 from protocols.bitsum import CentralDiscreteGaussian, CentralGaussian
 from protocols.bitsum.base import BitsumProtocol
 from tests.report.printing import printed
@@ -162,3 +162,9 @@ def test_no_line_for_the_shell_is_broken(comparison: Comparison) -> None:
 def test_an_error_above_half_of_the_users_is_in_vain() -> None:
     assert "answering n/2, without any message, errs less." in str(plan("rr", ("0.01", 0), users=9))
     assert "n/2" not in str(plan("rr", (3, 0), users=9))
+
+
+def test_what_is_not_proved_says_so() -> None:
+    shown = Guarantee(1.00001, 0.0, Adjacency.REPLACE_ONE, ThreatModel.LOCAL, Side.UPPER_BOUND, "", "")
+    assert epsilon_of(shown) == "1.0001"
+    assert epsilon_of(replace(shown, side=Side.ESTIMATE)) == "1.0001 (unproved)"

@@ -18,6 +18,11 @@ def test_a_plan_is_that_of_the_library() -> None:
     quick = State.read({**SMALL.texts(), "bitsum": "central-discrete-laplace"}.items())
     joint = plan("central-discrete-laplace", ("1", "1e-6"), users=50, instances=2, squared_change="1")
     assert planned(Question.of(quick, "joint")) == joint
+    half = Question.of(State.read({**SMALL.texts(), "honest": "0.5"}.items()), "exact")
+    row = planned(half)
+    assert row == plan("poisson", ("1", "1e-6"), users=50, instances=2, honest="0.5")
+    assert accounted(half, row) == account(row.protocol, instances=2, delta="1e-6", honest=25).epsilon
+    assert float(shown(row)["text"]) >= row.guarantee.epsilon
 
 
 def test_what_does_not_matter_makes_no_other_question() -> None:

@@ -3,13 +3,14 @@
 import signal
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from dpverify.planning.account import account
 from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
-from dpverify.spending.lines import DamagedFileError, TornLineError
+from dpverify.spending.lines import DamagedFileError, Lines, TornLineError, locked
 from protocols.bitsum import CentralGaussian, RandomizedResponse
 from protocols.local.labels import LabelRandomizedResponse
 
@@ -60,6 +61,35 @@ def test_runs_that_a_user_is_not_in_cost_her_nothing(tmp_path: Path) -> None:
         ledger.spend(LabelRandomizedResponse(2, 0.25))
 
 
+def test_a_budget_between_both_ends_of_what_a_run_costs_is_exceeded(tmp_path: Path) -> None:
+    run = RandomizedResponse(150, 0.25)
+    cost = account(run, delta="1e-6", relative_width=1e-4).epsilon
+    assert cost.lower < cost.upper
+    for name, epsilon, fitting in (("less", cost.lower, 0), ("enough", cost.upper, 1)):
+        ledger = PrivacyLedger.create(tmp_path / name, (epsilon, "1e-6"))
+        assert ledger.remaining(run) == fitting
+        if fitting:
+            assert ledger.spend(run).epsilon == cost
+        else:
+            with pytest.raises(BudgetExceededError):
+                ledger.spend(run)
+
+
+def test_the_budget_is_kept_exactly(tmp_path: Path) -> None:
+    budget = PrivacyLedger.create(tmp_path / "spent", (Fraction(1, 3), Fraction(1, 3_000_000))).spent().budget
+    assert (budget.exact_epsilon, budget.exact_delta) == (Fraction(1, 3), Fraction(1, 3_000_000))
+
+
+def test_nothing_is_written_while_another_writes(ledger: PrivacyLedger, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.spending.lines._PATIENCE", 0.0)
+    content = ledger.path.read_bytes()
+    with locked(ledger.path):
+        for writes in (lambda: ledger.spend(LABELS), ledger.repair, lambda: ledger.create(ledger.path, (1, 0))):
+            with pytest.raises(OSError, match="another process has held it for 0 seconds"):
+                writes()
+    assert ledger.path.read_bytes() == content
+
+
 def test_a_run_that_another_adversary_sees_is_refused(ledger: PrivacyLedger) -> None:
     ledger.spend(RandomizedResponse(900, 0.25))
     content = ledger.path.read_bytes()
@@ -68,6 +98,9 @@ def test_a_run_that_another_adversary_sees_is_refused(ledger: PrivacyLedger) -> 
     with pytest.raises(ValueError, match="instances=0 must be "):
         ledger.spend(RandomizedResponse(900, 0.25), 0)
     assert ledger.path.read_bytes() == content
+    central = PrivacyLedger.create(ledger.path.with_name("central"), ("1", "1e-6"), threat_model="communication")
+    with pytest.raises(ValueError, match="threat_model='communication' must be one of"):
+        central.spend(CentralGaussian(9, 50.0))
 
 
 WRITER = """
@@ -143,6 +176,13 @@ def test_a_damaged_ledger_is_refused_and_never_written_to(ledger: PrivacyLedger,
     with pytest.raises(ValueError, match="there is no such file"):
         PrivacyLedger(tmp_path / "none").spend(LABELS)
     assert not list(tmp_path.glob("none*"))
+
+
+@pytest.mark.parametrize("record", [{"kind": "spent", "label": "", "runs": []}, {"kind": "spend", "label": ""}])
+def test_whole_lines_that_are_no_runs_are_refused(ledger: PrivacyLedger, record: dict[str, object]) -> None:
+    Lines.read(ledger.path).append(ledger.path, record)
+    with pytest.raises(DamagedFileError, match="is no ledger of this version of dpverify"):
+        ledger.spent()
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import filelock
@@ -44,6 +45,11 @@ def test_lines_that_were_removed_exchanged_or_said_in_other_words_are_noticed(pa
         path.write_bytes(b"".join(damaged))
         with pytest.raises(DamagedFileError, match="is damaged"):
             Lines.read(path)
+    heads = set()  # of files that end in the same record
+    for kind in ("budget", "larger budget"):
+        other = path.with_name(kind)
+        heads.add(create(other, {"kind": kind}).append(other, {"kind": "spend"}).head)
+    assert len(heads) == 2
 
 
 def test_a_line_torn_anywhere_is_taken_off_by_an_explicit_call_only(path: Path) -> None:
@@ -151,5 +157,23 @@ def test_what_is_not_whole_on_the_disk_is_not_said_to_be_written(path: Path, mon
             known.append(path, {"kind": "spend"})
     with pytest.raises(TornLineError):
         Lines.read(path)
+    torn = path.read_bytes()
     assert repair(path) == '{"hash":"'
     assert Lines.read(path) == known
+    path.write_bytes(torn)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", full)
+        with pytest.raises(OSError, match="No space left"):
+            repair(path)
+
+
+def test_who_writes_without_the_lock_is_waited_for(path: Path) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    known = Lines.read(path)
+    with ThreadPoolExecutor(1) as pool, open(path, "rb") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
+        written = pool.submit(known.append, path, {"kind": "spend"})
+        with pytest.raises(TimeoutError):
+            written.result(timeout=0.2)
+        fcntl.flock(other, fcntl.LOCK_UN)
+        assert written.result() == Lines.read(path)

@@ -25,6 +25,7 @@ from dpverify.audit.results import POWER
 from dpverify.audit.running.outputs import Raising, RowTarget, Samplers
 from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import Runnable, Target, target_of
+from dpverify.digits import unrounded
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, Verdict, decide
@@ -169,7 +170,9 @@ def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets)
 
 
 def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float, how: AuditOptions) -> AuditResult:
-    more = f"epsilon > {claimed.epsilon:.4g} at delta {delta:.3g}" if isinstance(claimed, Budget) else f"not {claimed}"
+    more = f"not {claimed}"
+    if isinstance(claimed, Budget):
+        more = f"epsilon > {unrounded(claimed.epsilon)} at delta {delta:.3g}"
     return AuditResult(
         "privacy of the output, anytime",
         2.0 * math.exp(-bets.log_wealth),

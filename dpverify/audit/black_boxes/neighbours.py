@@ -14,6 +14,8 @@ from protocols.validation import check_integer, check_real
 
 __all__ = ["InputPair", "InputPairs", "changed_bits", "input_pairs", "neighbouring_inputs"]
 
+_WIDEST = 1e300
+
 
 @dataclass(frozen=True, eq=False)
 class InputPair:
@@ -107,16 +109,16 @@ def neighbouring_inputs(users: int, low: float = 0, high: float = 1, *, seed: in
     users : int
         At least 1.
     low, high : float
-        The ends of a user's values; datasets are of integers if both are.
+        The ends of a user's values, within 1e300; datasets are of integers if both are, below 2^53 in size.
     seed : int
         Of what is random.
     """
     check_integer("users", users, low=1)
-    check_real("low", low)
-    check_real("high", high, low=low, low_open=True)
+    check_real("low", low, low=-_WIDEST, high=_WIDEST)
+    check_real("high", high, low=low, low_open=True, high=_WIDEST)
     check_integer("seed", seed, low=0)
     rng = np.random.default_rng(seed)
-    whole = float(low).is_integer() and float(high).is_integer()
+    whole = all(float(end).is_integer() and abs(end) < 2**53 for end in (low, high))
     kind = np.int64 if whole else np.float64
     between = rng.integers(int(low), int(high) + 1, users) if whole else rng.uniform(low, high, users)
     others = {

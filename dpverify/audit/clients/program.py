@@ -67,11 +67,10 @@ class Program:
     def _read(self, line: str) -> dict[str, Any]:
         try:
             reply = json.loads(line)
-            sent = reply.get("upload", "")
-            bytes.fromhex(sent)
-            if isinstance(sent, str) and ("upload" in reply) != ("refused" in reply):
+            bytes.fromhex(reply.get("upload", ""))
+            if ("upload" in reply) != ("refused" in reply):
                 return dict(reply)
-        except (AttributeError, TypeError, ValueError):
+        except (AttributeError, RecursionError, TypeError, ValueError):
             pass
         raise TargetError(
             f"client={self.command!r} wrote {line[:_SHOWN]!r}, but must write a JSON object with either 'upload' as "

@@ -51,13 +51,11 @@ def _from_file(source: str) -> ModuleType:
     file = Path(source).resolve()
     if not file.is_file():
         raise ImportError(f"there is no file {source!r}")
-    known = sys.modules.get(file.stem)
-    if known is not None and Path(getattr(known, "__file__", None) or ".").resolve() == file:
-        return known
-    # A file may be called like a module that is in use.
-    name = file.stem if known is None else f"_{file.stem}_at_{'_'.join(file.parent.parts[1:])}"
-    if name in sys.modules:
-        return sys.modules[name]
+    name = file.stem
+    while (known := sys.modules.get(name)) is not None:
+        if Path(getattr(known, "__file__", None) or ".").resolve() == file:
+            return known
+        name = f"_{name}_at_{'_'.join(file.parent.parts[1:])}"  # a file may be called like a module that is in use
     specification = importlib.util.spec_from_file_location(name, file)
     if specification is None or specification.loader is None:
         raise ImportError(f"{source!r} must be a Python file, *.py")

@@ -42,7 +42,7 @@ from dpverify.claims.shared.response_pairs import (
     tail_of,
 )
 from dpverify.digits import shortest
-from dpverify.formulas.contexts import FLOATS, arb_context, lower_float, nudged, upper_float
+from dpverify.formulas.contexts import FLOATS, arb_context, enclosure, nudged
 from dpverify.formulas.protocols import randomized_response as formulas
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws import views
@@ -126,8 +126,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         # At most the local loss ln((1-p)/p), and attained: all users report 1, all others hold the same bit.
         with arb_context() as ctx:
             p = ctx.convert(protocol.flip_probability)
-            loss = ctx.log((1 - p) / p)
-            return Interval(lower_float(loss), upper_float(loss))
+            return enclosure(ctx.log((1 - p) / p))
 
     def among_coins(self, protocol: RandomizedResponse) -> CoinPairs | None:
         users, p = protocol.users, protocol.flip_probability

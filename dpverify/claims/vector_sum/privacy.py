@@ -35,6 +35,7 @@ from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_blanket, report_in_view
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import binomial_randomized_response
+from dpverify.rounding import sum_above
 from dpverify.search import smallest
 from protocols.validation import check_real
 from protocols.vector_sum import VectorSum
@@ -190,7 +191,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
         least = _allowed(tail)
         pair, (_, shortage) = self.dominating_pair(protocol, least), self._others(protocol, least)
         share = shortage * (1.0 + shortage) / protocol.sampled * (1.0 + 1e-15)
-        family = ((replace(pair, missing_mass=pair.missing_mass + share),), self.attained_pairs(protocol))
+        family = ((replace(pair, missing_mass=sum_above(pair.missing_mass, share)),), self.attained_pairs(protocol))
         return (family,) * protocol.sampled
 
     def pure_epsilon(self, protocol: VectorSum, threat_model: ThreatModel) -> Interval:
@@ -232,7 +233,7 @@ class VectorSumClaims(VectorSumError, VectorSumLaws, MechanismClaims[VectorSum])
             return pair.delta(epsilon).upper
         _, shortage = self._others(protocol, most)
         family = FamilyComposition([pair], protocol.sampled, relative_width=1e-3, reference_delta=reference_delta)
-        return family.delta(epsilon).upper + shortage * (1.0 + 1e-15)
+        return sum_above(family.delta(epsilon).upper, shortage)
 
     def revealed_delta(self, protocol: VectorSum, epsilon: float) -> float:
         """Return an upper bound on the delta of scott2022's view of one report: its coordinate and that it is true.

@@ -86,13 +86,12 @@ def audit_any(
     claim = claimed(claim_epsilon, claim_delta)
     if fewer_users and not isinstance(mechanism_claims_of(reference), BitsumClaims):
         raise ValueError("--fewer-users must be omitted: only binary sums are audited with fewer users.")
-    promised = {"fewer_users": True} if fewer_users else {}
     audited = functools.partial(
         audit_protocol,
         reference,
         claim,
         implementation=target,
-        **promised,
+        fewer_users=fewer_users,
         trials=trials,
         level=level,
         detect=detect,

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 __all__ = ["audit_black_box"]
 
+_LOW, _HIGH, _SECONDS = 0.0, 1.0, 60.0
+
 
 def audit_black_box(
     target: Annotated[
@@ -49,8 +51,8 @@ def audit_black_box(
         int | None,
         integer(within="[1, inf)", help="In place of these two: search several datasets of so many users, in {}."),
     ] = None,
-    low: Annotated[float, number(within="(-inf, inf)", help="The least value of a user, for --users.")] = 0.0,
-    high: Annotated[float, number(within="(-inf, inf)", help="The largest value of a user, for --users.")] = 1.0,
+    low: Annotated[float, number(within="(-inf, inf)", help="The least value of a user, for --users.")] = _LOW,
+    high: Annotated[float, number(within="(-inf, inf)", help="The largest value of a user, for --users.")] = _HIGH,
     first: Annotated[
         str | None, typer.Option(help="In place of a target: a sampler of outputs on one input, called as f(rng).")
     ] = None,
@@ -96,7 +98,7 @@ def audit_black_box(
     seconds: Annotated[
         float,
         number(within="(0, inf)", help="Without --trials, begin no runs that would end later than this, in {}."),
-    ] = 60.0,
+    ] = _SECONDS,
     level: Level = 0.01,
     detect: Annotated[
         float,
@@ -118,6 +120,8 @@ def audit_black_box(
 
     claim = claimed_any(claim_epsilon, claim_delta, claim_mu, claim_rho, claim_renyi, claim_curve)
     given = [entry for entry in (target, input, neighbour, users) if entry is not None]
+    if users is None and (low, high) != (_LOW, _HIGH):
+        raise ValueError("--low and --high must be omitted without --users, whose values they are of.")
     if first is not None and second is not None and not given:
         audited = functools.partial(audit_mechanism, (first, second), claim)
     elif target is not None and first is None and second is None:
@@ -140,6 +144,8 @@ def audit_black_box(
         timeout=timeout,
     )
     if trials is not None:
+        if seconds != _SECONDS:
+            raise ValueError(f"--seconds={seconds:g} must be omitted with --trials, which are all made.")
         audited = functools.partial(audited, trials=trials)
     carried_out(audited, resume, plot, verbose)
 

@@ -72,8 +72,8 @@ def reproduce(
     with console(stderr=True).status("starting") as status:
         setting = Setting(embeddings, quick, seed, lambda line: status.update(f"{line} ..."))
         result = found[0].run(setting)
+    print_result(result)
     if as_csv is not None:
         write_text(reproduction_csv(result), as_csv)
-    print_result(result)
-    if plot is not None:
-        write_figure("--plot", plot, lambda: reproduction_figure(result))
+    if plot is not None and not write_figure("--plot", plot, lambda: reproduction_figure(result)):
+        raise typer.Exit(2)

@@ -71,6 +71,8 @@ def amplify(
         raise ValueError(f"epsilon={epsilon!r} and epsilon0={epsilon0!r} must not both be given: one follows.")
     if randomizer == "gaussian":
         raise ValueError("randomizer='gaussian' must be another one for epsilon: its reports have no epsilon0.")
+    if sigma is not None:
+        raise ValueError(f"sigma={sigma!r} must not be given for epsilon: no reports with an epsilon0 have it.")
     if rounds > 1:
         raise ValueError(f"rounds={rounds!r} must be 1 for epsilon: the largest epsilon0 is searched for one round.")
     budget = Budget(epsilon, delta)

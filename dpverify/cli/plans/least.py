@@ -30,8 +30,8 @@ from dpverify.cli.plans.shared import (
     none_found,
     written,
 )
+from dpverify.cli.plans.sums import WITHIN, held
 from dpverify.cli.plans.sums import Front as SumsFront
-from dpverify.cli.plans.sums import held
 from dpverify.cli.progress import told
 
 __all__ = ["register"]
@@ -248,7 +248,7 @@ def _front(
             within="[0, inf)",
             help="Recommended is the row of fewest messages whose error is at most this share above the least, in {}.",
         ),
-    ] = 0.05,
+    ] = WITHIN,
 ) -> None:
     """Show error against messages, and recommend a plan. Marked are those that no other beats in both.
 
@@ -262,7 +262,7 @@ def _front(
         alone = given(bitsum=bitsum, **changes) | {"--dimension": len(fronts) > 1}
         for name in (name for name, typed in alone.items() if typed):
             raise ValueError(f"{name} must be omitted for sums of numbers or vectors.")
-        beside = fronts[0](Budget(epsilon, delta), users, instances)
+        beside = fronts[0](Budget(epsilon, delta), users, instances, within=within)
         print_result(beside)
         write(beside)
         return

@@ -13,7 +13,10 @@ from dpverify.cli.output import Users, print_result
 from dpverify.cli.plans.shared import Delta, Epsilon
 from dpverify.cli.progress import told
 
-__all__ = ["Front", "held", "register"]
+__all__ = ["WITHIN", "Front", "held", "register"]
+
+WITHIN = 0.05
+"""How much more error than the least a recommended row has at most, unless it is typed."""
 
 Largest = Annotated[
     float | None, number(within="(-inf, inf)", help="b: a user holds an integer from a to b; 0 is the default of a.")
@@ -25,8 +28,8 @@ Dimensions = Annotated[
 ]
 
 
-Front = Callable[[Any, int, int], Any]
-"""Makes a result of budget, users and instances."""
+Front = Callable[..., Any]
+"""Makes a result of budget, users and instances, and if wanted `within`."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,18 +52,20 @@ def held(
     if peers and dimension is None:
         raise ValueError("--dimension must be given with --peers.")
 
-    def numbers(budget: Any, users: int, instances: int) -> Any:
+    def numbers(budget: Any, users: int, instances: int, within: float = WITHIN) -> Any:
         from dpverify.planning.sums.fronts import sum_front
 
         assert largest is not None
         span: dict[str, Any] = {"smallest": smallest or 0, "largest": largest}
-        return sum_front(budget, users=users, instances=instances, real=real, **span)
+        return sum_front(budget, users=users, instances=instances, real=real, within=within, **span)
 
-    def vectors(budget: Any, users: int, instances: int) -> Any:
+    def vectors(budget: Any, users: int, instances: int, within: float = WITHIN) -> Any:
         from dpverify.planning.sums.vectors import vector_front
 
         assert dimension is not None
         _check_once(instances)
+        if within != WITHIN:
+            raise ValueError(f"--within={within:g} must be omitted for vectors, of which no row is recommended.")
         return vector_front(budget, users=users, dimension=dimension, peers=peers)
 
     return [make for make, asked in ((numbers, largest), (vectors, dimension)) if asked is not None]

@@ -12,7 +12,7 @@ from dpverify.privacy_loss.datasets.covers import Covers, Entry, members
 from dpverify.privacy_loss.joint.bit_change import FullChange
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.characteristic import LossAtoms
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, all_faded
 from dpverify.privacy_loss.windows.contour import Contour
 from dpverify.privacy_loss.windows.grid import dominating_grid
 from dpverify.privacy_loss.windows.saddle import total_loss
@@ -82,15 +82,17 @@ def _of_full_changes(pairs: Pairs, square: float, contour: Contour) -> float:
 
 def _of_like_moves(pairs: Pairs, grid: ChangeGrid, delta: float, tilts: Floats) -> float:
     """Return the largest epsilon at delta, about, of changes all moves of which are alike, at the best of the tilts."""
+    places = np.unique(np.linspace(0, grid.sizes.size - 1, _SIZES).astype(int))
+    levels = [grid.moves(int(index)) for index in places]
+    moves = [row[len(row) // 2][1] for row in levels]
+    shares = np.minimum(grid.change.squared_change / grid.sizes[places] ** 2, grid.change.coordinates)
+    shares = np.repeat(shares, [len(each) for each in moves])
+    every, none = [move for each in moves for move in each], [False] * shares.size
     found = []
     for pair in pairs:
-        full = FullChange(dominating_grid([pair], loss_grid([pair])[-1]))
-        for index in np.unique(np.linspace(0, grid.sizes.size - 1, _SIZES).astype(int)):
-            share = min(grid.change.squared_change / float(grid.sizes[index]) ** 2, grid.change.coordinates)
-            levels = grid.moves(int(index))
-            for move in levels[len(levels) // 2][1]:
-                atoms, _ = full.moved(move, finite=False)
-                found.append(share * atoms.faded(_FADED * delta / share).log_moments(tilts))
+        atoms, _ = FullChange(dominating_grid([pair], loss_grid([pair])[-1])).all_moved(every, none)
+        faded = all_faded(atoms, _FADED * delta / shares)
+        found += [share * each.log_moments(tilts) for share, each in zip(shares, faded, strict=True)]
     exponents = np.array(found)
     variances = np.gradient(np.gradient(exponents, tilts, axis=1), tilts, axis=1)
     # The integral of a Gaussian along the line.

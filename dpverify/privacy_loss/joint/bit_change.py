@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -30,6 +31,8 @@ __all__ = ["FullChange", "Move"]
 
 Floats = NDArray[np.float64]
 _LARGEST_EXPONENT = 700.0
+_TOGETHER = 2**15
+"""About so many losses are computed in one go: what is in between stays small."""
 
 
 class Move(NamedTuple):
@@ -87,46 +90,78 @@ class FullChange:
         return max(0.0, 1.0 - listed * (1.0 - self.relative_error - summation_error(self.reference.size)))
 
     def moved(self, move: Move, *, finite: bool) -> tuple[LossAtoms, float]:
-        """Return the atoms of a move's pair, and what their losses err by at most.
+        """Return what `all_moved` returns for one move."""
+        (atoms,), error = self.all_moved([move], [finite])
+        return atoms, error
+
+    def all_moved(self, moves: Sequence[Move], finite: Sequence[bool]) -> tuple[list[LossAtoms], float]:
+        """Return the atoms of the moves' pairs, in the order of their losses, and what these err by at most.
 
         Q's unlisted mass, all of whose loss is that of a sure 0, keeps the profile above 1 - a. P's unlisted mass has
-        the loss of a sure 1 if it is `finite` and 1 is possible before; otherwise the atoms leave out b' times it.
+        the loss of a sure 1 if the move's is `finite` and 1 is possible before; otherwise the atoms leave out b' times
+        it.
         """
-        (zero, one), (zero_after, one_after) = move.before, move.after
-        losses, error = self._losses(move)
-        masses = zero_after * self.reference + one_after * self.grid.masses
-        if zero_after > 0.0:
-            sure = math.log(zero_after) - math.log(zero)
-            losses, masses = np.append(losses, sure), np.append(masses, zero_after * self.unlisted)
-            error = max(error, 4.0 * UNIT * (abs(math.log(zero_after)) + abs(math.log(zero))))
-        if finite and one > 0.0:
-            sure = math.log(one_after) - math.log(one)
-            losses, masses = np.append(losses, sure), np.append(masses, one_after * self.grid.unbounded_mass)
-            error = max(error, 4.0 * UNIT * (abs(math.log(one_after)) + abs(math.log(one))))
-        return LossAtoms.of(losses, masses), error
+        made, error, step = list[LossAtoms](), 0.0, max(_TOGETHER // (self.grid.indices.size + 2), 1)
+        for first in range(0, len(moves), step):
+            losses, masses, off = self._moved(moves[first : first + step], np.array(finite[first : first + step]))
+            made += LossAtoms.rows(losses, masses)
+            error = max(error, off)
+        return made, error
 
-    def _losses(self, move: Move) -> tuple[Floats, float]:
+    def _moved(self, moves: Sequence[Move], finite: NDArray[np.bool_]) -> tuple[Floats, Floats, float]:
+        """Return losses and masses, shape (moves, losses + 2), those of sure bits first and last; and the error."""
+        zero, one, zero_after, one_after = np.array([move.before + move.after for move in moves]).T
+        losses, masses = np.zeros((2, len(moves), self.grid.indices.size + 2))
+        losses[:, 1:-1], error = self._losses(moves)
+        masses[:, 1:-1] = np.outer(zero_after, self.reference) + np.outer(one_after, self.grid.masses)
+        # Where there is none it is as the one beside it, without mass.
+        for column, beside, before, after, mass in (
+            (0, 1, zero, zero_after, self.unlisted),
+            (-1, -2, np.where(finite, one, 0.0), one_after, self.grid.unbounded_mass),
+        ):
+            sure = (before > 0.0) & (after > 0.0)
+            logs = [np.log(np.where(sure, chance, 1.0)) for chance in (after, before)]
+            losses[:, column] = np.where(sure, logs[0] - logs[1], losses[:, beside])
+            masses[:, column] = np.where(sure, after * mass, 0.0)
+            error = max(error, 4.0 * UNIT * float((np.abs(logs[0]) + np.abs(logs[1])).max()))
+        return losses, masses, error
+
+    def _losses(self, moves: Sequence[Move]) -> tuple[Floats, float]:
         """Return the loss `ln(1-b' + b' e^L) - ln(1-b + b e^L)` for each loss L of P against Q, and what it errs by.
 
         It is `ln(1 + t (e^L - 1) / (1-b + b e^L))`, and from -ln 2 upwards evaluated so: the quotient has a relative
         error of 12u at most, and the logarithm, which grows no steeper than 1.5 times itself, one of 24u with its own.
-        Its derivative in L is `t e^L / ((1-b + b e^L) (1-b' + b' e^L))`, and the logarithm of that is 1-Lipschitz.
+        Its derivative in L is t over `((1-b) / e^L + b) (1-b' + b' e^L)`, and the logarithm of that is 1-Lipschitz; the
+        product is convex in L, so that it is the least next to where its derivative is 0.
         """
-        pair, (zero, one), (zero_after, one_after) = self.grid.losses, move.before, move.after
-        away = np.exp(-np.minimum(np.abs(pair), _LARGEST_EXPONENT))
-        gained = move.size * np.sign(pair) * -np.expm1(-np.abs(pair))
-        gained /= np.where(pair > 0.0, zero * away + one, zero + one * away)
-        moderate = (gained > -0.5) & (pair < _LARGEST_EXPONENT)
-        losses = np.log1p(np.where(moderate, gained, 0.0))
+        pair, (away, gained, likelier) = self.grid.losses, self._one
+        sizes = np.array([move.size for move in moves])
+        zero, one, zero_after, one_after = np.array([move.before + move.after for move in moves]).T
+        quotients = np.outer(zero, np.where(likelier, away, 1.0))
+        quotients += np.outer(one, np.where(likelier, 1.0, away))
+        np.divide(np.outer(sizes, gained), quotients, out=quotients)
+        moderate = (quotients > -0.5) & (pair < _LARGEST_EXPONENT)
+        losses = np.log1p(np.where(moderate, quotients, 0.0))
         error = 24.0 * UNIT * float(np.abs(losses).max(initial=0.0))
-        if not moderate.all():
+        for row in np.flatnonzero(~moderate.all(axis=1)).tolist():
+            far = ~moderate[row]
             before, after = (
-                mixed_losses(pair[~moderate], self.grid.loss_error, *ends)
-                for ends in ((zero, one), (zero_after, one_after))
+                mixed_losses(pair[far], self.grid.loss_error, *ends) for ends in (moves[row].before, moves[row].after)
             )
-            losses[~moderate] = after.losses - before.losses
-            error = max(error, before.rounding + after.rounding + 2.0 * UNIT * float(np.abs(losses).max()))
-        half = np.exp(0.5 * np.clip(pair, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
-        steepness = move.size / ((zero / half + one * half) * (zero_after / half + one_after * half))
-        steepest = float(steepness.max(initial=0.0)) * math.exp(min(self.grid.loss_error, 700.0)) * (1.0 + 1e-12)
+            losses[row, far] = after.losses - before.losses
+            error = max(error, before.rounding + after.rounding + 2.0 * UNIT * float(np.abs(losses[row]).max()))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            least = 0.5 * (np.log(zero) + np.log(zero_after) - np.log(one) - np.log(one_after))
+        place = np.searchsorted(pair, np.nan_to_num(least))
+        near = pair.take([place - 1, place], mode="clip") if pair.size else np.zeros((2, sizes.size))
+        half = np.exp(0.5 * np.clip(near, -_LARGEST_EXPONENT, _LARGEST_EXPONENT))
+        steepness = sizes / ((zero / half + one * half) * (zero_after / half + one_after * half))
+        steepest = float(steepness.max()) * math.exp(min(self.grid.loss_error, 700.0)) * (1.0 + 1e-12)
         return losses, min(steepest, 1.0) * self.grid.loss_error + error
+
+    @functools.cached_property
+    def _one(self) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """`e^-|L|`, `(e^L - 1) / max(e^L, 1)` and whether L is positive."""
+        pair = self.grid.losses
+        away = np.exp(-np.minimum(np.abs(pair), _LARGEST_EXPONENT))
+        return away, np.sign(pair) * -np.expm1(-np.abs(pair)), pair > 0.0

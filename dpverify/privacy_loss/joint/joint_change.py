@@ -28,7 +28,7 @@ from dpverify.privacy_loss.joint.bit_change import FullChange
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
-from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes, log_moduli_of
+from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes, all_faded, log_moduli_of
 from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
 from dpverify.privacy_loss.windows.grid import dominating_grid
 from dpverify.privacy_loss.windows.saddle import ManyMoments
@@ -167,28 +167,29 @@ class JointChange:
     @functools.cached_property
     def _moved(self) -> tuple[list[dict[int, list[LossAtoms]]], float]:
         """The losses of every move, by size and level, and a bound on their error: made where a finite loss counts."""
-        whole, loss_error = list[dict[int, list[LossAtoms]]](), 0.0
-        for index, size in enumerate(self._grid.sizes):
-            whole.append({})
-            for level, moves in self._grid.moves(index):
-                made = [pair.moved(move, finite=size <= self._finite) for pair in self._full for move in moves]
-                whole[-1][level] = [atoms for atoms, _ in made]
-                loss_error = max([loss_error, *(error for _, error in made)])
-        return whole, loss_error
+        sizes, places = self._grid.sizes, [self._grid.moves(index) for index in range(self._grid.sizes.size)]
+        moves = [
+            (move, bool(sizes[index] <= self._finite))
+            for index, row in enumerate(places)
+            for _, each in row
+            for move in each
+        ]
+        made = [pair.all_moved(*zip(*moves, strict=True)) for pair in self._full]
+        each, whole = [iter(atoms) for atoms, _ in made], list[dict[int, list[LossAtoms]]]()
+        for row in places:
+            whole.append({level: [next(atoms) for atoms in each for _ in some] for level, some in row})
+        return whole, max(error for _, error in made)
 
     @functools.cached_property
     def _atoms(self) -> list[dict[int, list[LossAtoms]]]:
         """The same without losses so rare that they fade."""
         # In proportion to what moves cost that are mixed from this one: so it adds up.
-        sizes = self._grid.sizes
+        sizes, moved = self._grid.sizes, self._moved[0]
         least = (sizes if self._grid.guess else np.append(sizes[0], sizes[:-1])) ** 2
-        return [
-            {
-                level: [atoms.faded(self._fades * float(cost) / self.change.squared_change) for atoms in each]
-                for level, each in row.items()
-            }
-            for cost, row in zip(least, self._moved[0], strict=True)
-        ]
+        shares = np.repeat(least / self.change.squared_change, [sum(map(len, row.values())) for row in moved])
+        every = [atoms for row in moved for each in row.values() for atoms in each]
+        faded = iter(all_faded(every, self._fades * shares))
+        return [{level: [next(faded) for _ in each] for level, each in row.items()} for row in moved]
 
     @functools.cached_property
     def _loss_error(self) -> float:

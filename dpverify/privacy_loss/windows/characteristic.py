@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from dpverify.rounding import SUBNORMAL, UNIT
 from protocols.classes.frozen import dataclass
 
-__all__ = ["Line", "LossAtoms", "Nodes", "log_moduli_of"]
+__all__ = ["Line", "LossAtoms", "Nodes", "all_faded", "log_moduli_of"]
 
 _KEPT = 8
 """How many lines are kept: many mixes of the same losses share one."""
@@ -104,12 +104,21 @@ class LossAtoms:
         """Return the atoms without empty ones, but at least one of negligible mass: more mass is more divergence."""
         if losses.size == 0:
             return cls(np.zeros(1), np.full(1, math.log(SUBNORMAL)))
-        kept = masses > SUBNORMAL
-        lost = masses.size * SUBNORMAL
-        kept[np.argmax(losses)] = True
-        weights = masses[kept].copy()
-        weights[np.argmax(losses[kept])] += lost
-        return cls(losses[kept], np.log(weights))
+        return cls.rows(losses[None], masses[None])[0]
+
+    @classmethod
+    def rows(cls, losses: NDArray[np.float64], masses: NDArray[np.float64]) -> list[LossAtoms]:
+        """Return the same for each row, of one loss or more."""
+        kept, weights, numbers = masses > SUBNORMAL, masses.copy(), np.arange(len(masses))
+        largest = losses.argmax(axis=1)
+        kept[numbers, largest] = True
+        weights[numbers, largest] += masses.shape[1] * SUBNORMAL
+        log_masses = np.log(np.where(kept, weights, 1.0))
+        whole = np.asarray(kept.all(axis=1))
+        return [
+            cls(losses[row], log_masses[row]) if whole[row] else cls(losses[row, seen], log_masses[row, seen])
+            for row, seen in enumerate(kept)
+        ]
 
     def log_moments(self, tilts: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return upper bounds on `ln sum_i m_i e^(tilt l_i)`, shape (tilts,); errors are those of `log_scale` below."""
@@ -126,24 +135,7 @@ class LossAtoms:
         A mass falls by the factor e^(-z^2/2), z standard deviations beyond where the fade begins: moments of losses
         that end abruptly are less smooth.
         """
-        order = np.argsort(self.losses)
-        losses, log_masses = self.losses[order], self.log_masses[order]
-        masses, room = np.exp(log_masses), allowed * (1.0 - 1e-9)
-        share = masses / float(np.sum(masses))
-        deviation = math.sqrt(float(np.sum(share * (losses - float(np.sum(share * losses))) ** 2)))
-        # The last loss beyond which there is no more than the room.
-        last = int(np.argmax(np.append(np.cumsum(masses[::-1])[::-1][1:], 0.0) <= room))
-        if deviation == 0.0 or masses[-1] == 0.0:
-            return self
-        first = int(np.searchsorted(losses, losses[last] - _FADES[-1] * deviation))
-        away = np.maximum(losses[first:] - (losses[last] - deviation * _FADES)[:, None], 0.0) / deviation
-        fades = np.where(0.5 * away**2 <= _FADED, -0.5 * away**2, -math.inf)
-        allowed_fades = np.flatnonzero(np.sum(masses[first:] * -np.expm1(fades), axis=1) <= room)
-        if allowed_fades.size == 0:
-            return self
-        log_masses = log_masses + np.append(np.zeros(first), fades[allowed_fades[-1]])
-        kept = log_masses > -math.inf
-        return LossAtoms(losses[kept], log_masses[kept])
+        return all_faded([self], np.array([allowed]))[0]
 
     def along(self, nodes: Nodes, *, spared: float = UNIT) -> Line:
         """Return `sum_i m_i e^(x l_i)` at every node x.
@@ -200,6 +192,57 @@ class LossAtoms:
         )
 
 
+def all_faded(every: Sequence[LossAtoms], allowed: NDArray[np.float64]) -> list[LossAtoms]:
+    """Return `LossAtoms.faded` of each, by the mass that each allows, shape (losses,)."""
+    step = max(_TOGETHER // max(atoms.losses.size for atoms in every), 1)
+    parts = (slice(first, first + step) for first in range(0, len(every), step))
+    return [atoms for part in parts for atoms in _faded(every[part], allowed[part])]
+
+
+def _faded(every: Sequence[LossAtoms], allowed: NDArray[np.float64]) -> Iterator[LossAtoms]:
+    losses, log_masses = _side_by_side(every, math.inf)
+    if not (losses[:, 1:] >= losses[:, :-1]).all():
+        order = np.argsort(losses, axis=1)
+        losses, log_masses = (np.take_along_axis(values, order, axis=1) for values in (losses, log_masses))
+    numbers, ends = np.arange(len(every)), np.array([atoms.losses.size for atoms in every]) - 1
+    np.copyto(losses, losses[numbers, ends, None], where=losses == math.inf)
+    masses, room = np.exp(log_masses), allowed[:, None] * (1.0 - 1e-9)
+    shares = masses / masses.sum(axis=1, keepdims=True)
+    means = np.sum(shares * losses, axis=1, keepdims=True)
+    deviations = np.sqrt(np.sum(shares * (losses - means) ** 2, axis=1, keepdims=True))
+    # The last loss beyond which there is no more than the room.
+    beyond = np.append(np.cumsum(masses[:, ::-1], axis=1)[:, -2::-1], np.zeros((len(every), 1)), axis=1)
+    edges = losses[numbers, (beyond <= room).argmax(axis=1), None]
+    able = (deviations[:, 0] > 0.0) & (masses[numbers, ends] > 0.0)
+    first = int((losses >= edges - _FADES[-1] * deviations)[able].argmax(axis=1).min(initial=losses.shape[1]))
+    away = (losses[:, first:] - edges) / np.where(able[:, None], deviations, 1.0)
+
+    def fades(places: NDArray[np.int64]) -> NDArray[np.float64]:
+        squares = -0.5 * np.maximum(away + _FADES[places][:, None], 0.0) ** 2
+        return np.where(squares >= -_FADED, squares, -math.inf)
+
+    # The farthest beginning that is allowed; the nearer the less fades.
+    least, most = np.full(len(every), -1), np.full(len(every), _FADES.size)
+    while (open_ := most - least > 1).any():
+        middle = np.where(open_, (least + most) // 2, 0)
+        holds = np.sum(masses[:, first:] * -np.expm1(fades(middle)), axis=1) <= room[:, 0]
+        least, most = np.where(open_ & holds, middle, least), np.where(open_ & ~holds, middle, most)
+    log_masses[:, first:] += fades(np.maximum(least, 0))
+    kept = np.sum(log_masses > -math.inf, axis=1)
+    for row, atoms in enumerate(every):
+        fading = able[row] and least[row] >= 0
+        yield LossAtoms(losses[row, : kept[row]], log_masses[row, : kept[row]]) if fading else atoms
+
+
+def _side_by_side(every: Sequence[LossAtoms], missing: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return losses and logarithms of masses, shape (losses, atoms): a row that has less ends in `missing`, of none."""
+    shape = len(every), max(atoms.losses.size for atoms in every)
+    losses, log_masses = np.full(shape, missing), np.full(shape, -math.inf)
+    for row, atoms in enumerate(every):
+        losses[row, : atoms.losses.size], log_masses[row, : atoms.losses.size] = atoms.losses, atoms.log_masses
+    return losses, log_masses
+
+
 def log_moduli_of(every: Sequence[LossAtoms], nodes: Nodes, *, spared: float = UNIT) -> NDArray[np.float64]:
     """Return upper bounds on the logarithms of the moduli of many losses, shape (losses, nodes.values).
 
@@ -221,12 +264,10 @@ def log_moduli_of(every: Sequence[LossAtoms], nodes: Nodes, *, spared: float = U
 
 def _thinned(every: Sequence[LossAtoms], nodes: Nodes, spared: float) -> NDArray[np.float64]:
     """Return them for some losses at once; the errors are those of `LossAtoms._line`, but for those of the turns."""
-    shape = len(every), max(atoms.losses.size for atoms in every)
-    losses, exponents, steepest = np.zeros(shape), np.full(shape, -math.inf), np.empty(shape[0])
-    for row, atoms in enumerate(every):
-        losses[row, : atoms.losses.size] = atoms.losses
-        exponents[row, : atoms.losses.size] = nodes.tilt * atoms.losses + atoms.log_masses
-        steepest[row] = np.abs(atoms.log_masses).max() + nodes.tilt * np.abs(atoms.losses).max()
+    losses, log_masses = _side_by_side(every, 0.0)
+    shape, exponents = losses.shape, nodes.tilt * losses + log_masses
+    steepest = np.abs(np.where(log_masses > -math.inf, log_masses, 0.0)).max(axis=1)
+    steepest += nodes.tilt * np.abs(losses).max(axis=1)
     shifts = exponents.max(axis=1)
     weights = np.exp(exponents - shifts[:, None])
     totals = weights.sum(axis=1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import TYPE_CHECKING
 
 from rich.console import Group, RenderableType
@@ -65,6 +66,13 @@ def _shown(found: Aggregate) -> list[Estimate]:
     return rows
 
 
+def _outwards(end: float, digits: int, rounding: str) -> str:
+    """Return an end of an interval, outside of it where it is rounded; whole truths are between ends that are near."""
+    if digits:
+        end = Context(prec=1_000, rounding=rounding).quantize(Decimal(end), Decimal(1).scaleb(-digits))  # type: ignore
+    return f"{end:,.{digits}f}"
+
+
 def aggregate_table(found: Aggregate) -> RenderableType:
     """Return a row for each estimate, of buckets the largest ones, and a line for each alarm."""
     rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
@@ -72,8 +80,9 @@ def aggregate_table(found: Aggregate) -> RenderableType:
         digits = 4 if row.of in ("levels", "density") else 0
         if row.of in ("numbers", "weights") and 0.0 < row.high - row.low < 10.0:  # two of the interval's width
             digits = 1 - math.floor(math.log10(row.high - row.low))
-        ends = [f"{end:,.{digits}f}" for end in (row.value, row.low, row.high)]
-        rows.add_row(_name(row), row.of, *(ends if row.low <= row.high else [ends[0], "none", "none"]))
+        ends = [_outwards(row.low, digits, ROUND_FLOOR), _outwards(row.high, digits, ROUND_CEILING)]
+        value = f"{row.value:,.{digits}f}"
+        rows.add_row(_name(row), row.of, value, *(ends if row.low <= row.high else ["none", "none"]))
     all_of = "and of a query's buckets, cells or candidates, of all together"
     lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]
     if any(row.low > row.high for row in found.estimates):
@@ -86,7 +95,7 @@ def aggregate_table(found: Aggregate) -> RenderableType:
         of, rmse = f"{classes}{density.signs.features:,} waves", rounded_up(density.sup_rmse, 3)
         lines.append(f"{name}: a density, {of}; it errs by {rmse} at any point, at most (root mean square).")
     if found.spent is not None:
-        lines.append(f"The ledger has spent epsilon {found.spent:.6g} with this.")
+        lines.append(f"The ledger has spent epsilon {rounded_up(found.spent, 6)} with this.")
     said = [f"ALARM, {alarm.query}: {alarm.reason}" for alarm in found.alarms]
     said = said or [f"No alarm, which users who follow the protocols raise with at most {found.level:g}."]
     return Group(Text(_title(found), style="bold"), rows, *map(Text, [*lines, *said]))

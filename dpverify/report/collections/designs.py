@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from dpverify.digits import counted, rounded_up
+from dpverify.digits import counted, rounded_up, unrounded
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
@@ -66,10 +66,10 @@ def design_table(found: Design) -> RenderableType:
     for limit in found.limits:
         limits.add_row(
             f"{limit.days:,}",
-            f"{limit.budget.epsilon:.6g}",
-            f"{limit.budget.delta:.6g}",
+            unrounded(limit.budget.exact_epsilon),
+            unrounded(limit.budget.exact_delta),
             f"{limit.changed:,}",
-            rounded_up(limit.guarantee.epsilon, 6),
+            rounded_up(limit.guarantee.epsilon, 6, within=limit.budget.exact_epsilon),
             "binds" if limit.binds else "",
         )
     others = [

@@ -61,7 +61,7 @@ def interval(end: Interval | None) -> str:
     if end is None:
         return ""
     if end.lower == end.upper:
-        return "inf" if math.isinf(end.upper) else f"{end.upper:,.4g}" if end.upper < 1e3 else f"{end.upper:,.0f}"
+        return _few(end.upper)
     return f"[{rounded_down(end.lower, _DIGITS)}, {rounded_up(end.upper, _DIGITS)}]"
 
 

@@ -25,10 +25,12 @@ _POINTS = 24
 def amplified_table(found: Amplified) -> RenderableType:
     """Return the interval of epsilon, and what sources give at the same parameters."""
     table = Rows(("epsilon", "lower", "upper"), ("lower", "upper"))
-    table.add_row("this mechanism or class", rounded_down(found.epsilon.lower, _DIGITS), _up(found.epsilon.upper))
+    table.add_row(
+        "this mechanism or class", rounded_down(found.epsilon.lower, _DIGITS), rounded_up(found.epsilon.upper, _DIGITS)
+    )
     reasons = []
     for name, value in found.published.items():
-        table.add_row(name, "", "-" if isinstance(value, str) else _up(value))
+        table.add_row(name, "", "-" if isinstance(value, str) else rounded_up(value, _DIGITS))
         reasons += [value] if isinstance(value, str) else []
     of = ", ".join(f"{name} = {value:g}" for name, value in found.parameters.items())
     rounds = f"{found.rounds:,} rounds, " if found.rounds > 1 else ""
@@ -38,10 +40,6 @@ def amplified_table(found: Amplified) -> RenderableType:
         "follow the protocol; one user's input is replaced; the adversary sees the shuffled reports."
     )
     return Group(Text(title, style="bold"), table, *map(Text, [legend, *reasons]))
-
-
-def _up(value: float) -> str:
-    return "inf" if value == float("inf") else rounded_up(value, _DIGITS)
 
 
 def amplified_curve(found: Amplified, axes: Axes | None = None) -> Axes:
@@ -73,7 +71,7 @@ def inverse_table(result: dict[str, Any]) -> RenderableType:
     """
     ends = result["epsilon0"]
     table = Rows(("largest epsilon0", "proved to do", "proved too large"), ("proved to do", "proved too large"))
-    table.add_row("of one report", rounded_down(ends["lower"], _DIGITS), _up(ends["upper"]))
+    table.add_row("of one report", rounded_down(ends["lower"], _DIGITS), rounded_up(ends["upper"], _DIGITS))
     title = (
         f"{result['randomizer']}, n = {counted(result['users'], 'user')}, for epsilon = {unrounded(result['epsilon'])} "
         f"at delta = {typed(result['delta'])}"

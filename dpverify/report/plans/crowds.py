@@ -86,8 +86,6 @@ def _attacks(crowd: Crowd) -> list[RenderableType]:
 def _shown(epsilon: float, crowd: Crowd) -> str:
     """Return an upper bound, rounded up, though not above the budget that it keeps."""
     budget = crowd.budget.exact_epsilon
-    if epsilon == math.inf:
-        return "inf"
     return rounded_up(epsilon, _DIGITS, within=budget if epsilon <= budget else math.inf)
 
 

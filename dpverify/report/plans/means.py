@@ -56,7 +56,7 @@ def means_table(found: MeanPlans) -> RenderableType:
         *(f"{name}: {reason}" for name, reason in found.failures.items()),
     ]
     if found.least_local_rmse is not None:
-        least = rounded_up(found.least_local_rmse, 4)
+        least = rounded_down(found.least_local_rmse, 4)
         lines.append(f"No local estimator of a mean of bits has an RMSE below about {least} on every dataset.")
     best = found.recommended
     if best is not None:

@@ -14,6 +14,7 @@ from dpverify.claims.registry import mechanism_claims_of
 from dpverify.digits import rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
 from dpverify.report.plots import axes_for
+from dpverify.report.tables import point_of
 
 if TYPE_CHECKING:
     from dpverify.planning.schedules.result import ScheduleResult
@@ -39,17 +40,10 @@ def schedule_table(result: ScheduleResult, *, curve: bool = False) -> Renderable
     days = Rows(("protocol", "parameters", "users", "runs"), ("users", "runs"))
     for name, parameters, users, runs in _rows(result):
         days.add_row(name, parameters, users, f"{runs:,}")
-    point = Rows(("", "at least", "at most"), ("at least", "at most"))
-    for name, interval in (("epsilon", result.epsilon), ("delta", result.delta)):
-        if name == result.asked or interval.lower == interval.upper:
-            known = unrounded(result.at if name == result.asked else interval.lower)
-            point.add_row(name, known, known)
-        else:
-            point.add_row(name, rounded_down(interval.lower, 10), rounded_up(interval.upper, 10))
     parts: list[RenderableType] = [
         Text(f"{schedule.runs:,} runs, {most}", style="bold"),
         days,
-        point,
+        point_of(result),
         Text(f"At most: {result.guarantee}."),
         *(Text(f"Datasets: {note}.") for note in result.notes),
     ]

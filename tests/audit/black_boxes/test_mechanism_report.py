@@ -73,6 +73,12 @@ REPORT = MechanismReport(
             "Undecided: nothing is claimed; no event tried shows more than epsilon 1.05 at delta 0.001; some shows at "
             "least epsilon 0.91 at delta 0.001 (confidence 0.99). Events not tried may show more.",
         ),
+        (
+            Verdict.CONSISTENT,
+            {"claim": None, "unit": "mu", "shown_lower": 0.51239, "shown_upper": 1.10001},
+            "Consistent: no event tried shows more than mu 1.101, or epsilon 1.05 at delta 0.001; some shows at least "
+            "mu 0.5123 (confidence 0.99). Events not tried may show more.",
+        ),
         (Verdict.VIOLATES, {}, "Violates: privacy: seen (at most 0.01 false alarms per audit)."),
     ],
 )

@@ -23,6 +23,7 @@ def test_blocks_add_up_to_the_counts_of_all() -> None:
     np.testing.assert_array_equal(members.above, (first > thresholds).sum(axis=0))
     np.testing.assert_array_equal(members.scanned, (2.0 * first > scan[0][1]).sum(axis=0))
     # Beyond the ends is what is above the last threshold or not above the first one, at most, on either input.
-    limits = event_limits(np.tile([90, 50, 4], 2), np.tile([93, 50, 2], 2), 100, 0.01)
-    assert members.beyond(limits) == max(limits.p_upper[2], 1.0 - limits.p_lower[0])
+    for counts, end in (([99, 50, 2, 99, 50, 9], 5), ([90, 50, 2, 99, 50, 2], 0)):
+        limits = event_limits(np.array(counts), np.tile([93, 50, 2], 2), 100, 0.01)
+        assert members.beyond(limits) == (limits.p_upper[end] if end else 1.0 - limits.p_lower[end])
     assert Members(events, 0, thresholds, []).beyond(limits) == 0.0

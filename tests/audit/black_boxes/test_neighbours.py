@@ -38,6 +38,11 @@ def test_a_pair_has_a_name() -> None:
         input_pairs([])
     with pytest.raises(ValueError, match="high=1"):
         neighbouring_inputs(3, 1, 1)
+    with pytest.raises(ValueError, match=r"high=1e\+308 must be .*, 1e\+300\]"):
+        neighbouring_inputs(3, -1e300, 1e308)
+    for high, kind in ((7, int), (0.5, float), (2.0**53, float), (1e300, float)):  # of no integers beyond floats
+        held = [each for pair in neighbouring_inputs(3, 0, high) for each in (pair.first, pair.second)]
+        assert all(each.dtype == kind for each in held)
     assert InputPair("x", [1], [2]).first.dtype == int  # type: ignore[arg-type]
 
 

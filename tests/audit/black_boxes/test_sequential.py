@@ -40,9 +40,9 @@ def test_a_wrong_claim_is_refuted_the_sooner_the_more_wrong_it_is() -> None:
 
 def test_the_stages_do_not_depend_on_the_blocks() -> None:
     rng = np.random.default_rng(3)
-    outputs = [rows(bit, rng, 4_000) for bit in (0, 1)]
-    bets = [StagedBets([(0, 1)], [(1.0, 0.0)], level=0.05, detect=0.1, seed=0) for _ in range(2)]
-    bets[0].update(outputs)
-    for start, end in ((0, 700), (700, 1_900), (1_900, 4_000)):
-        bets[1].update([x[start:end] for x in outputs])
-    assert bets[0].log_wealth == pytest.approx(bets[1].log_wealth, rel=1e-12)
+    outputs = [rows(bit, rng, 1_000) for bit in (0, 1)]
+    bets = [StagedBets([(0, 1), (1, 0)], [(0.6, 0.0)], level=1e-6, detect=0.1, seed=0) for _ in range(2)]
+    assert bets[0].update(outputs)
+    after = next(n for n in range(50, 1_001, 50) if bets[1].update([x[n - 50 : n] for x in outputs]))
+    assert bets[0].refuted_after == bets[1].refuted_after
+    assert after - 50 < bets[0].refuted_after <= after

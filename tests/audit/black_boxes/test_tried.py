@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on
+from dpverify.audit.black_boxes.tried import allowed, chosen_on, decisive, held_out, learned_on, surest_point
+from dpverify.statistics.outputs.learned import NamedScore
 
 
 def test_few_outputs_decide_nothing() -> None:
@@ -35,3 +36,13 @@ def test_scores_see_the_first_half_and_events_are_chosen_on_the_second() -> None
     expected = [chosen_on(x, second, scores=scores[0], **given).expected for x in (first, half)]
     assert expected[0].max() < 1.0
     assert np.log(expected[1][:, 0] / expected[1][:, 1]).max() > 3.0
+
+
+def test_the_point_that_is_broken_most_surely_counts_deviations() -> None:
+    first, second = np.zeros((2, 2_000, 1))
+    first[1_000:1_050], first[1_050:1_550], second[1_000:1_450] = 2.0, 1.0, 1.0
+    scores = [NamedScore("value", lambda rows: rows[:, 0])]
+    # Above 0 it is .55 against .45, .05 more than delta; above 1 .05 against nothing, by more of its deviations.
+    points = ((0.0, 0.05), (2.0, 0.0))
+    assert surest_point(first, second, scores, points) == surest_point(second, first, scores, points) == points[1]
+    assert surest_point(first, first, scores, points[::-1]) == points[1]

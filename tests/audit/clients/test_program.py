@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.audit.clients.conformance import audit_client
+from dpverify.audit.clients.program import Program
 from dpverify.audit.running.target import TargetError
 from dpverify.collection.manifest import manifest
 from protocols.bitsum import RandomizedResponse
@@ -32,3 +33,13 @@ def test_a_program_that_hangs_is_stopped(tmp_path: Path) -> None:
     hash = manifest([("bits", RandomizedResponse(2_000, 0.25), 10)], delta="1e-6").write(path)
     with pytest.raises(TargetError, match=r"took over 0\.5 seconds"):
         audit_client(f"{sys.executable} -c 'import time; time.sleep(9)'", path, hash, timeout=0.5)
+
+
+@pytest.mark.parametrize(
+    "line", ['{"upload": "0g"}', '{"upload": 5}', "{}", '{"upload": "", "refused": ""}', "[]", "[" * 10**5]
+)
+def test_what_is_no_answer_is_refused(line: str) -> None:
+    program = Program("client", Path("plan.json"), "00")
+    with pytest.raises(TargetError, match=r"^client='client' wrote '.*', but must write a JSON object with either"):
+        program._read(line)
+    assert program._read('{"upload": "0a"}') == {"upload": "0a"}

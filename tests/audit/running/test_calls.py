@@ -42,3 +42,9 @@ def test_whether_all_outputs_are_the_same_is_known_of_all() -> None:
     assert seen.constant
     seen.update(np.array([[1.0, 2.0]]))
     assert not seen.constant
+
+
+def test_columns_that_show_the_same_are_looked_at_once() -> None:
+    one, other = np.random.default_rng(2).normal(size=(2, 500))
+    rows = np.column_stack([one, 3.0 - 2.0 * one, other, one])
+    np.testing.assert_array_equal(calls._distinct(rows), rows[:, [0, 2]])

@@ -26,6 +26,7 @@ def keep(tmp_path: Path) -> Checkpoint:
 
 
 def test_what_was_saved_is_loaded(keep: Checkpoint) -> None:
+    assert Checkpoint(keep.path, dict(reversed(keep.configuration.items()))).digest == keep.digest
     assert keep.load() == {}
     keep.save(BLOCKS)
     found = keep.load()

@@ -73,6 +73,18 @@ def test_a_file_may_have_the_name_of_a_module_in_use(folder: Path) -> None:
     assert load("math:sqrt")[1](4) == 2.0
 
 
+def test_files_of_one_name_are_told_apart_whatever_their_folders_are_called(folder: Path) -> None:
+    for place in ("here", "a_b/c", "a/b_c"):
+        (folder / place).mkdir(parents=True)
+        (folder / place / "thrice_audited.py").write_text(f"place = {place!r}\n")
+    for _ in range(2):
+        assert [load(f"{at}/thrice_audited.py:place")[1] for at in ("here", "a_b/c", "a/b_c")] == [
+            "here",
+            "a_b/c",
+            "a/b_c",
+        ]
+
+
 def test_what_is_no_file_is_said(folder: Path) -> None:
     with pytest.raises(ImportError, match=r"^there is no file '\./missing\.py'$"):
         load("./missing.py:f")

@@ -5,7 +5,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from dpverify.claims.lsq.linear import kept_share, unbiased
+from dpverify.claims.lsq.linear import _stretch, kept_share, unbiased
 from protocols.lsq import LinearMap, LSQFamily
 from tests.claims.lsq.families import FamilyContract
 
@@ -41,3 +41,12 @@ def test_the_gain_makes_up_for_what_clipping_takes(kind: str) -> None:
     family = LinearMap(20, kind, 0.2, radius=1.0)
     assert unbiased(family).gain * kept_share(0.2, family.columns) == pytest.approx(1.0, rel=1e-15)
     assert replace(unbiased(family), gain=family.gain) == family
+
+
+@pytest.mark.parametrize("kind", ["haar", "hadamard", "signs"])
+def test_the_stretch_of_rotations_is_that_of_all_rows_however_many_are_asked_for_first(kind: str) -> None:
+    # From 512 rows on norms of parts add up; those that were asked for before serve those of more rows.
+    for rows in (1100, 20, 512, 700, 1100, 1536):
+        family = LinearMap(24, kind, rows=rows, seed=5)
+        exact = float(np.linalg.norm(family.matrix, 2))
+        assert exact * (1.0 - 1e-14) <= _stretch(family) <= exact * (1.0 + 1e-9)

@@ -106,3 +106,12 @@ def test_an_audit_by_the_twin_passes_what_runs_and_finds_shares_and_noise_that_a
     assert audit_protocol(reference, **options).verdict is not Verdict.VIOLATES
     for wrong in (SmallShares(6, 3, 64, 4, 0.7), SplitAndMix(6, 3, 64, 4, 0.5), SplitAndMix(6, 3, 64, 3, 0.7)):
         assert audit_protocol(reference, implementation=wrong, **options).verdict is Verdict.VIOLATES
+
+
+def test_noise_that_wraps_is_counted_on_both_sides() -> None:
+    protocol = SplitAndMix(20, 2, 101, 3, 0.8, 1.5)
+    noise = CLAIMS.noise_law(protocol, 1.0, 1e-30)
+    for margin in (0, 3, 20):
+        exact = math.fsum(noise.pmf[np.abs(noise.support) > margin].tolist())
+        assert exact <= CLAIMS.wrapped(protocol, margin) <= exact * (1.0 + 1e-9) + 1e-15
+    assert CLAIMS.wrapped(protocol) == CLAIMS.wrapped(protocol, protocol.margin)

@@ -14,7 +14,7 @@ from dpverify.changes import Full
 from dpverify.claims.vector_sum.privacy import VectorSumClaims
 from dpverify.formulas import FormulaRangeError
 from dpverify.formulas.protocols import vector_sum as formulas
-from dpverify.guarantee import Budget, InfeasibleBudgetError, Side, ThreatModel
+from dpverify.guarantee import Budget, InfeasibleBudgetError, Interval, Side, ThreatModel
 from dpverify.planning.account import account
 from dpverify.privacy_loss.composing.family import FamilyComposition
 from dpverify.privacy_loss.losses.blanket import report_in_view
@@ -282,3 +282,9 @@ def test_a_uniform_subset_needs_few_times_what_stratified_sampling_does() -> Non
     ]
     ratio = gammas[0].blanket_probability / gammas[1].blanket_probability
     assert 1.0 < ratio < 2.2  # 44 times, where the sampled set is revealed
+
+
+def test_what_few_reports_cost_is_added_upwards(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(VectorSumClaims, "_others", lambda *_: (9, 1e-18))
+    monkeypatch.setattr(FamilyComposition, "delta", lambda *_: Interval(0.25, 0.25))
+    assert VectorSumClaims().delta_upper(VectorSum(10, 4, 1, 0.5, 2), 1.0) > 0.25

@@ -28,6 +28,8 @@ def test_honest_users_of_each_run_count(capsys: pytest.CaptureFixture[str]) -> N
 
 
 def test_words_that_are_no_run_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(ValueError, match=r"^--and must stand between two protocols with their options\.$"):
+        typed_runs(["--and"], cli._run)
     for words in (["--help"], ["rr", "--help"]):
         with pytest.raises(ValueError, match="must be one protocol with its options"):
             typed_runs(words, cli._run)

@@ -31,6 +31,11 @@ def test_what_is_spent_is_shown_and_what_is_too_much_refused(
     content = path.read_bytes()
     assert cli.main(["spend", str(path), *RR, "40"]) == 2
     assert capsys.readouterr().err.startswith("40 of rr would exceed the budget (1, 1e-06): epsilon would be up to ")
+    assert path.read_bytes() == content
+
+
+def test_what_a_ledger_itself_says_is_refused(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    content = path.read_bytes()
     assert cli.main(["spend", str(path), *RR, "1", "--delta", "1e-6"]) == 2
     assert capsys.readouterr().err == "--delta and --epsilon must be omitted: the ledger has its budget.\n"
     words = ["pure", "--users", "9", "--instances", "1", "--p", ".9", "--threat-model", "model"]

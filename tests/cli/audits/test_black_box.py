@@ -103,3 +103,15 @@ def test_claims_in_other_terms(claim: list[str], said: str, tmp_path: Path, caps
     text = " ".join(capsys.readouterr().out.split())
     assert f"claim {said}: violates" in text
     assert ", claimed " in text
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--input", "0", "--neighbour", "1", "--low", "5"], "--low and --high must be omitted without --users"),
+        (["--users", "3", "--trials", "100", "--seconds", "5"], "--seconds=5 must be omitted with --trials"),
+    ],
+)
+def test_what_would_be_ignored_is_refused(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["audit", "mechanism", "--target", "math:fsum", *words]) == 2
+    assert capsys.readouterr().err.startswith(message)

@@ -45,6 +45,17 @@ def test_an_experiment_runs_on_a_file_and_leaves_rows_and_a_picture(
     np.testing.assert_array_equal(sorted(setting.data.labels), sorted(small_setting().data.labels))
 
 
+def test_a_figure_that_cannot_be_written_is_told_by_the_status(
+    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Reproduction("x-figure-1", "x, Figure 1", "error", "none", (), (), ())
+    one = Experiment("x-figure-1", "x, Figure 1", "error", lambda setting: made)
+    monkeypatch.setattr("dpverify.reproduction.experiment.experiments", lambda: (one,))
+    monkeypatch.setattr("dpverify.cli.papers.reproduce.write_figure", lambda *_: False)
+    assert cli.main(["reproduce", "x-figure-1", "--data", data, "--plot", str(tmp_path / "figure.png")]) == 2
+    assert "x, Figure 1" in capsys.readouterr().out
+
+
 def test_experiments_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["reproduce"]) == 0
     assert "wagner2025-table-8" in capsys.readouterr().out

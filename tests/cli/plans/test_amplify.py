@@ -27,3 +27,10 @@ def test_every_randomizer_is_known(randomizer: str, capsys: pytest.CaptureFixtur
 def test_infinity_is_a_string(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*WORDS, "--epsilon0", "1", "--delta0", "0.1", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["epsilon"]["upper"] == "inf"
+
+
+def test_noise_of_reports_without_an_epsilon0_is_refused_where_that_is_searched(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main([*WORDS, "--epsilon", "1", "--sigma", "4"]) == 2
+    assert capsys.readouterr().err.startswith("--sigma=4.0 must not be given for epsilon")

@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dpverify import cli
+from dpverify.cli.plans.sums import held
 
 BUDGET = ["sums", "--epsilon", "1", "--delta", "1e-6"]
 ASKED = [*BUDGET, "--users", "200", "--largest", "3"]
@@ -46,3 +47,16 @@ def test_front_takes_numbers(capsys: pytest.CaptureFixture[str]) -> None:
     found = json.loads(capsys.readouterr().out)
     assert {row["parameters"].get("steps") for row in found["rows"]} == {None, 1}
     assert sum(row["recommended"] for row in found["rows"]) == 1
+    assert cli.main(["front", *BUDGET[1:], "--users", "200", "--largest", "2", "--within", "9", "--json"]) == 0
+    most = json.loads(capsys.readouterr().out)
+    (taken,) = (row["messages"] for row in most["rows"] if row["recommended"])
+    assert most["within"] == 9.0
+    assert taken == min(row["messages"] for row in most["rows"])
+    assert cli.main(["front", *BUDGET[1:], "--users", "200", "--dimension", "2", "--within", "9"]) == 2
+    assert capsys.readouterr().err == "--within=9 must be omitted for vectors, of which no row is recommended.\n"
+
+
+def test_peers_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.planning.sums.vectors.vector_front", lambda budget, **given: given)
+    (vectors,) = held(dimension=3, peers=True)
+    assert vectors(None, 200, 1) == {"users": 200, "dimension": 3, "peers": True}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,8 +10,10 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
+from dpverify.claims.registry import mechanism_claims_of
 from dpverify.collection.analysis import intervals
-from dpverify.collection.analysis.intervals import Tails, sum_law
+from dpverify.collection.analysis.intervals import Tails, between, sum_law
+from dpverify.laws.window import IntegerLaw, point_mass
 from protocols.bitsum import (
     CentralGaussian,
     LocalRandomizedResponse,
@@ -21,6 +24,7 @@ from protocols.bitsum import (
     ThreeNB,
 )
 from protocols.local.labels import LabelRandomizedResponse
+from protocols.sums import PoissonSum, SplitAndMix
 from tests.refusals import refused
 
 USERS, FAR = 7, 160
@@ -67,15 +71,19 @@ def pmf(protocol: Any, inputs: int, true: int) -> NDArray[np.float64]:
     return found
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize("fine", [50, 1])
-def test_intervals_are_those_of_the_exact_law(protocol: Any, fine: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("fine", "levels"),
+    [(50, (0.025,)), *(pytest.param(fine, (0.3, 0.025, 1e-4), marks=pytest.mark.long) for fine in (50, 1))],
+)
+def test_intervals_are_those_of_the_exact_law(
+    protocol: Any, fine: int, levels: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(intervals, "_FINE", fine)
     inputs = 3 * USERS  # of three instances: noise of all
     laws = np.array([pmf(protocol, inputs, true) for true in range(inputs + 1)])
     above, below = laws[:, ::-1].cumsum(axis=1)[:, ::-1], laws.cumsum(axis=1)
-    for level in (0.3, 0.025, 1e-4):
+    for level in levels:
         tails = Tails(sum_law(protocol, inputs), level)
         missed = np.zeros(inputs + 1)
         for place in range(FAR - 40, FAR + 60):
@@ -91,6 +99,35 @@ def test_intervals_are_those_of_the_exact_law(protocol: Any, fine: int, monkeypa
         low, high = tails.possible
         assert laws[0, : FAR + low].sum() <= level < laws[0, : FAR + low + 1].sum()
         assert laws[-1, FAR + high + 1 :].sum() <= level < laws[-1, FAR + high :].sum()
+
+
+def mean(parts: Sequence[IntegerLaw]) -> float:
+    return sum(part.start + float(part.pmf @ np.arange(part.pmf.size)) for part in parts)
+
+
+@pytest.mark.parametrize("protocol", [*PROTOCOLS[2:7], PoissonSum(USERS, 4, 3.0)])
+def test_shares_of_noise_are_rounded_to_the_side_of_their_bound(protocol: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is rounded up is here twice as much, so that it is seen where it stands."""
+    kind = type(mechanism_claims_of(protocol))
+    share = kind.with_users
+
+    def apart(self: Any, one: Any, users: int, *, more_private: bool) -> Any:
+        return share(self, one, 2 * users if more_private else users, more_private=more_private)
+
+    monkeypatch.setattr(kind, "with_users", apart)
+    larger, smaller = sum_law(protocol, USERS).noise
+    assert mean(larger) > mean(smaller) + 0.1
+
+
+def test_noise_of_either_sign_is_rounded_up_for_both_sides_and_labels_to_either() -> None:
+    law = sum_law(SplitAndMix(USERS, 4, 2**7, 3, 0.5), 3 * USERS)  # more than fit into this modulus
+    assert law.noise[0] == law.noise[1]
+    assert between([point_mass(5)], [point_mass(3)], 0.1) == (3, 5)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(intervals, "_ROUNDED", 0.1)
+        law = sum_law(PROTOCOLS[-1], USERS)
+        assert law.lower is not None
+        assert mean(law.moving(3)) > mean(law.lower(3)) + 0.1
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from decimal import Decimal, localcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from scipy import stats
 
 from dpverify.collection.analysis.aggregate import aggregate
+from dpverify.collection.analysis.intervals import Tails, sum_law
 from dpverify.collection.analysis.numbers import of_numbers, steps_in, wrapped
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batches
@@ -42,6 +45,27 @@ def test_no_true_sum_is_missed_more_often_than_the_level(steps: int | None, side
         assert chance[[row[3] > true for row in rows]].sum() <= side
         mean = sum(p * row[2] for p, row in zip(chance, rows, strict=True))
         assert mean == pytest.approx(true, abs=1e-6)
+
+
+def test_rounding_has_half_of_each_level_and_weights_share_all_of_it() -> None:
+    """Ends are no nearer than noise at half the level, Hoeffding's bound at the other half and floats leave them."""
+    users, side, counts = 40, Fraction(1, 20), np.array([[3, 50, 117, 90]])
+    protocol = PoissonSum(users, 0.7, 9.0, steps=3)
+    for asks, shape in (("bits", (4, 1)), ("weights", (1, 4))):
+        asked = Asked("q", protocol, 4, None, asks)
+        half = side / shape[1] / 2
+        tails = Tails(sum_law(protocol, users), float(half))
+        with localcontext(prec=40):
+            off = Fraction((Decimal(users) / 2 * -(Decimal(half.numerator) / half.denominator).ln()).sqrt())
+        off += Fraction(users * 3, 2**51)
+        rows = list(of_numbers(asked, counts.reshape(shape), users, float(side)))
+        assert [row[:2] for row in rows] == [(at, None) if asks == "bits" else (0, at) for at in range(4)]
+        for count, row in zip(counts[0].tolist(), rows, strict=True):
+            low, high = tails.interval(count)
+            ends = [protocol.step * end for end in (max(low - off, Fraction(0)), min(high + off, Fraction(3 * users)))]
+            assert row[3] <= ends[0]
+            assert row[4] >= ends[1]
+            assert row[3:] == pytest.approx([float(end) for end in ends], rel=1e-9)
 
 
 def test_shares_of_real_clients_add_up_to_what_is_held(tmp_path: Path) -> None:

@@ -16,11 +16,15 @@ from dpverify.collection.analysis.strings import (
     bit_counts,
     candidate_moves,
     candidate_rows,
+    named_cells,
     strange_strings,
 )
 from dpverify.collection.analysis.sums import Reader
 from dpverify.collection.batches import Batches
+from dpverify.collection.client import cell
 from dpverify.collection.manifest import manifest
+from dpverify.collection.query import Asked
+from protocols.bitsum import RandomizedResponse
 from protocols.rappor.decoder import BitCounts, decode
 from protocols.rappor.response import Rappor
 
@@ -109,7 +113,19 @@ def test_it_is_as_wide_as_the_tails_of_many_reports_and_tells_the_decoder_s_numb
     assert strange_strings(counts, list(values), 1e-6) == []
     other = BitCounts.sample(mechanism, {**values, "unlisted": 60_000}, rng)
     assert strange_strings(other, list(values), 1e-6)[0].startswith("the candidates are those of ")
+    bare = BitCounts.sample(Rappor(64, 2, cohorts=16, f=0.1, p=0.01, q=0.99), values, rng)  # who flip too rarely
+    assert strange_strings(BitCounts(mechanism, bare.users, bare.ones), list(values), 1e-6) != []
     assert candidate_rows(BitCounts.sample(mechanism, {"a": 500}, rng), ["a"], 0.1)[0][2] == 500
+
+
+def test_cells_of_each_query_are_named_by_its_own_hash() -> None:
+    asked = [Asked(name, RandomizedResponse(9, 0.25), 64, None, "strings") for name in "ab"]
+    found = named_cells([*asked, Asked("c", RandomizedResponse(9, 0.25), 64)], ["red", "blue", "red"])
+    places = {(name, cell({"name": name, "instances": 64}, text)): [text] for name in "ab" for text in ("red", "blue")}
+    assert found == places
+    assert len(places) == len({at for _, at in places}) == 4
+    with pytest.raises(TypeError, match="must be a sequence of strings, not one"):
+        named_cells(asked, "red")
 
 
 def test_real_reports_are_counted_and_told(tmp_path: Path) -> None:

@@ -162,8 +162,20 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
     ):
         with pytest.raises(ValueError, match=r"^text must be sums of this manifest"):
             reader.json(text.replace(old, new, 1))
-    with pytest.raises(ValueError, match="name each file once"):
-        reader.files([folder, next(folder.iterdir())])
+    half = json.loads(text)
+    half["queries"]["bits"]["counts"][0][0] += 0.5
+    with pytest.raises(ValueError, match=r"^text must be sums of this manifest"):
+        reader.json(json.dumps(half))
+    link = folder.parent / "link.batch"
+    link.symlink_to(next(folder.iterdir()))
+    for twice in (link.resolve(), link):
+        with pytest.raises(ValueError, match="name each file once"):
+            reader.files([folder, twice])
+    link.unlink()
+    hidden = folder / ".part-of-a-file"
+    hidden.touch()
+    assert reader.files([folder]).to_json() == text
+    hidden.unlink()
     other = manifest([("s", Rappor(8, 1, f=0.5, p=0.25, q=0.75))], delta=0)
     with pytest.raises(BatchError):
         Reader(other.data, other.hash).files([folder])

@@ -7,6 +7,7 @@ import mpmath
 import numpy as np
 import pytest
 
+from dpverify.privacy_loss.joint import bit_change
 from dpverify.privacy_loss.joint.bit_change import FullChange, Move
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import approximate_dp
@@ -102,7 +103,7 @@ def test_differences_of_large_logarithms_are_charged_for_both(move: Move) -> Non
     for scale, most in ((40.0, 1e-13), (20_000.0, 1e-9)):
         pair = PrivacyLossDistribution(np.sort(rng.uniform(-scale, scale, 400)), np.full(400, 1.0 / 400.0))
         full = FullChange(replace(connect_the_dots(pair, scale / 50.0), loss_error=0.0))
-        losses, error = full._losses(move)
+        losses, error = full._losses([move])
         with mpmath.workdps(50):
             grown = [mpmath.exp(mpmath.mpf(float(loss))) for loss in full.grid.losses]
             exact = [
@@ -110,7 +111,7 @@ def test_differences_of_large_logarithms_are_charged_for_both(move: Move) -> Non
                 - mpmath.log(move.before[0] + mpmath.mpf(move.before[1]) * ratio)
                 for ratio in grown
             ]
-            worst = max(abs(mpmath.mpf(float(loss)) - known) for loss, known in zip(losses, exact, strict=True))
+            worst = max(abs(mpmath.mpf(float(loss)) - known) for loss, known in zip(losses[0], exact, strict=True))
         assert worst <= error <= most
 
 
@@ -147,3 +148,33 @@ def test_the_loss_of_a_sure_0_is_rounded_as_it_is_charged() -> None:
         with mpmath.workdps(50):
             exact = mpmath.log(mpmath.mpf(move.after[0])) - mpmath.log(mpmath.mpf(move.before[0]))
             assert abs(mpmath.mpf(float(atoms.losses.min())) - exact) <= error
+
+
+def test_moves_together_are_as_they_are_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bit_change, "_TOGETHER", 200)  # three at a time
+    losses = np.sort(np.random.default_rng(5).uniform(-30.0, 30.0, 60))
+    pair = PrivacyLossDistribution(losses, np.full(60, 0.0166), infinite_mass=0.004, loss_error=1e-6)
+    full = FullChange(connect_the_dots(pair, 1.0))
+    finite = [row % 2 == 0 for row in range(len(MOVES))]
+    together, error = full.all_moved(MOVES, finite)
+    alone = [full.moved(move, finite=one) for move, one in zip(MOVES, finite, strict=True)]
+    for found, (single, _) in zip(together, alone, strict=True):
+        assert (np.diff(found.losses) >= 0.0).all()
+        assert found.losses.tolist() == single.losses.tolist()
+        assert found.log_masses.tolist() == single.log_masses.tolist()
+    most = max(each for _, each in alone)
+    assert most <= error <= most * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("step", [0.01, 3.0])
+def test_a_loss_that_is_off_moves_others_by_the_steepest_slope_on_the_grid(step: float) -> None:
+    rng = np.random.default_rng(6)
+    for places in (np.arange(-9, 10), np.arange(3, 8), np.arange(-8, -2)):
+        exact = GridPrivacyLoss(step, places, np.full(places.size, 1e-3), 0.0, 0.1, 0.0, 0.0, 0.0)
+        full = FullChange(replace(exact, loss_error=1e-3))
+        for move in [*MOVES, *(Move.around(float(size), 0.9 * (1.0 - float(size))) for size in rng.random(5))]:
+            ratio = np.exp(exact.losses)
+            before, after = ((1.0 - ends[1]) + ends[1] * ratio for ends in (move.before, move.after))
+            steepest = float((move.size * ratio / (before * after)).max())
+            room = full._losses([move])[1] - FullChange(exact)._losses([move])[1]
+            assert room == pytest.approx(min(steepest * math.exp(1e-3), 1.0) * 1e-3, rel=1e-9)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.privacy_loss.losses import renyi
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import discrete_gaussian, poisson
 from dpverify.privacy_loss.losses.renyi import ConcentratedCurve, RenyiCurve, renyi_divergence, zero_concentrated_rho
@@ -34,11 +35,14 @@ def test_renyi_contains_the_exact_value(pair: RationalPair, order: float) -> Non
     assert exact - mp.mpf(10) ** -30 <= found.upper
 
 
-@pytest.mark.parametrize("error", ["relative_error", "loss_error"])
-def test_errors_of_a_pair_widen_its_divergence(error: str) -> None:
-    pair = PrivacyLossDistribution.from_atoms(np.array([0.0, 2.0]), np.array([0.5, 0.5]), **{error: 0.1})
+@pytest.mark.parametrize("error", ["relative_error", "loss_error", "summation_error"])
+def test_errors_of_a_pair_and_of_its_sum_widen_its_divergence(error: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    own = {} if error == "summation_error" else {error: 0.1}
+    if not own:
+        monkeypatch.setattr(renyi, error, lambda terms: 0.1)
+    pair = PrivacyLossDistribution.from_atoms(np.array([0.0, 2.0]), np.array([0.5, 0.5]), **own)
     exact = math.log(0.5 + 0.5 * math.exp(4.0)) / 2.0
-    moved = -math.log(0.9) / 2.0 if error == "relative_error" else 0.1
+    moved = {"relative_error": -math.log(0.9) / 2.0, "loss_error": 0.1, "summation_error": 0.1 / 2.0}[error]
     found = renyi_divergence(pair, 3.0)
     assert found.upper >= exact + moved * (1.0 - 1e-12)
     assert found.lower <= exact - moved * (1.0 - 1e-12)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from dpverify.privacy_loss.windows import characteristic
-from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes, log_moduli_of
+from dpverify.privacy_loss.windows.characteristic import Line, LossAtoms, Nodes, all_faded, log_moduli_of
 
 
 def exact(losses: list[float], masses: list[float], nodes: Nodes) -> list[mpmath.mpc]:
@@ -115,6 +115,25 @@ def test_what_may_not_fade_stays() -> None:
     assert far.faded(1e-6).losses.max() < 2.0
     alone = LossAtoms.of(np.array([0.7]), np.array([1.0]))
     assert alone.faded(0.5) is alone
+
+
+def test_many_fade_as_each_does_alone() -> None:
+    # Of several lengths, in any order, and some that may not fade: the sure one, and where next to nothing may.
+    rng = np.random.default_rng(12)
+    every = [
+        LossAtoms.of(losses, np.exp(-losses - 0.3 * losses**2))
+        for losses in (np.sort(rng.normal(0.0, 2.0, size)) for size in (1, 5, 80, 300))
+    ]
+    shuffled = rng.permutation(80)
+    every += [LossAtoms(every[2].losses[shuffled], every[2].log_masses[shuffled]), every[3]]
+    allowed = np.array([0.5, 1e-3, 1e-3, 1e-6, 1e-3, 1e-300])
+    found = all_faded(every, allowed)
+    for atoms, room, together in zip(every, allowed, found, strict=True):
+        alone = atoms.faded(float(room))
+        assert together.losses.tolist() == alone.losses.tolist()
+        assert together.log_masses == pytest.approx(alone.log_masses, abs=1e-12)
+    assert found[4].losses.tolist() == found[2].losses.tolist()
+    assert found[2].log_masses[-1] < every[2].log_masses[-1] - 1.0
 
 
 @pytest.mark.parametrize("error", [1e-9, 1e-2])

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from mpmath import mp
 
 from dpverify.guarantee import Interval
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
@@ -33,6 +34,23 @@ def test_connect_the_dots_is_exact_at_grid_points_and_keeps_both_masses(
     assert grid.masses.sum() == pytest.approx(distribution.masses.sum(), rel=1e-12)
     q_mass = np.sum(distribution.masses * np.exp(-distribution.losses))
     assert np.sum(grid.masses * np.exp(-grid.losses)) == pytest.approx(q_mass, rel=1e-11)
+
+
+def test_connect_the_dots_charges_its_rounding() -> None:
+    rng = np.random.default_rng(7)
+    losses, step = np.sort(rng.uniform(0.0, 0.5, 300)), 0.1
+    pair = PrivacyLossDistribution.from_atoms(losses, np.full(300, 1.0 / 300.0))
+    grid = connect_the_dots(pair, step)
+    with mp.workdps(40):
+        width = mp.mpf(step)
+        exact = dict.fromkeys(map(int, grid.indices), mp.mpf(0))
+        for loss, mass in zip(map(mp.mpf, pair.losses), map(mp.mpf, pair.masses), strict=True):
+            below = int(mp.floor(loss / width))
+            up = mp.expm1(width * below - loss) / mp.expm1(-width)
+            exact[below] += mass * (1 - up)
+            exact[below + 1] += mass * up
+        off = [abs(mp.mpf(m) / exact[int(i)] - 1) for i, m in zip(grid.indices, grid.masses, strict=True)]
+    assert pair.relative_error < max(off) <= grid.relative_error
 
 
 @given(st.lists(rational_pairs(), min_size=1, max_size=4), STEPS, st.floats(-6, 6))

@@ -90,6 +90,21 @@ def test_never_above_the_truth_from_the_exact_computed_profile(
     assert found <= float(exact) + 1e-12
 
 
+@pytest.mark.parametrize("width", [0.01, 0.1, 0.3])
+def test_one_loss_split_at_its_worst_is_no_more_than_it_was(width: float) -> None:
+    # Of two values that far apart, with mean 1, those of the largest variance: at the centre the bound is attained.
+    up, down = 0.5 * (math.exp(width) + 1.0), 0.5 * (math.exp(-width) + 1.0)
+    share = (1.0 - down) / (up - down)
+    for spreads in (-4.0, -1.0, -0.3, 0.0, 0.3, 1.0, 4.0):
+        x = math.exp(spreads * width / 2.0)
+
+        def computed(epsilon: float, x: float = x) -> float:
+            values = [(share, x * up), (1.0 - share, x * down)]
+            return math.fsum(chance * max(value - math.exp(epsilon), 0.0) for chance, value in values)
+
+        assert lower_bound(0.0, computed(0.0), computed, width**2 / 4.0) <= max(x - 1.0, 0.0)
+
+
 @pytest.mark.parametrize("split_variance", [1e-3, 0.1, 1.0, 30.0, 1e4])
 def test_what_splitting_alone_pretends_is_taken_back(split_variance: float) -> None:
     # Equal laws, split: normal losses of that variance have the moments that the bound is made for.

@@ -1,5 +1,7 @@
 """The table and the figure of what batches say."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 
@@ -21,6 +23,10 @@ def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
     assert len(rows) == 2 + 10
     assert sum(line.startswith("ALARM, ") for line in shown) == len(found.alarms) == 2
     assert any(line.startswith("words: 7 is the most frequent by its estimate, of 15 that") for line in shown)
+    (rating,) = (row for row in found.estimates if row.query == "rating")
+    told = str(replace(found, spent=0.12345649, estimates=(replace(rating, low=0.12346, high=0.98764),)))
+    assert " 0.1234 0.9877" in " ".join(told.split())  # ends outwards
+    assert "The ledger has spent epsilon 0.123457 with this." in told  # at most
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
     plt.close(axes.figure)

@@ -23,7 +23,11 @@ def test_a_design_shows_what_binds_and_what_errs() -> None:
     )
     where = [Query("where", density=5, dimension=1, bandwidth=1, classes=2)]
     assert "density, 5 waves, 2 classes" in " ".join(str(design(where, ("1", "1e-3"), users=50)).split())
-    assert "weight" not in str(design([Query("a", bits=1)], ("1", "1e-6"), users=50))
+    budget = design([Query("a", bits=1)], ("0.12345649", "1.00000049e-6"), users=50)
+    assert "weight" not in str(budget)
+    (line,) = (line.split() for line in str(budget).splitlines() if "binds" in line)
+    assert line[1:3] == ["0.12345649", "1.00000049e-06"]  # as it is: no other one is kept
+    assert budget.limits[0].guarantee.epsilon <= float(line[4]) <= 0.12345649
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == ["features", "words"]
     assert "1,800 of them honest" in axes.get_title(loc="left")
