@@ -91,7 +91,7 @@ class SummedEstimator(BaseEstimator):  # type: ignore[misc]
             if not isinstance(one, PartialSums):
                 raise TypeError(f"sums={one!r} must be PartialSums, as partial_sums returns them.")
             total = one if total is None else total + one
-        if total is None or not total.users:
+        if total is None:
             raise ValueError(f"{name} has no users, but must have at least 1.")
         return total
 
