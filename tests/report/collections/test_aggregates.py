@@ -27,6 +27,9 @@ def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
     told = str(replace(found, spent=0.12345649, estimates=(replace(rating, low=0.12346, high=0.98764),)))
     assert " 0.1234 0.9877" in " ".join(told.split())  # ends outwards
     assert "The ledger has spent epsilon 0.123457 with this." in told  # at most
+    for value in (-1.0, 0.25):
+        one = str(replace(found, estimates=(replace(rating, value=value, low=0.0, high=0.5),)))
+        assert ("Estimates are unbiased, and may be more or less than users can hold;" in one) == (value < 0.0)
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
     plt.close(axes.figure)
