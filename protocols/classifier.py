@@ -15,12 +15,12 @@ from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
+from protocols.lsq.base import Seed, public_generator
 from protocols.streaming import BitCounts, chunked, count_bits, default_chunk_size, evaluate
 from protocols.validation import check_generator, check_groups, check_integer, check_real, check_vectors
 
-__all__ = ["HighestDensityClassifier", "public_generator"]
+__all__ = ["HighestDensityClassifier"]
 
-Seed = int | np.random.Generator | None
 _FEWEST_INSTANCES = 512
 """With fewer random features the kernel itself is too rough to learn with: its error is about one over their root."""
 
@@ -28,16 +28,6 @@ _FEWEST_INSTANCES = 512
 def _check_choice(name: str, value: object, choices: tuple[str, ...]) -> None:
     if value not in choices:
         raise ValueError(f"{name}={value!r} must be one of {choices}.")
-
-
-def public_generator(seed: Seed) -> np.random.Generator:
-    """Return the generator of public features: of the same seed, another stream than that of private noise."""
-    if isinstance(seed, np.random.Generator):
-        return seed
-    if seed is not None:
-        check_integer("public_random_state", seed, low=0)
-    # A child seed: with the same integer for both, public features and private noise must not be one stream.
-    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
 class HighestDensityClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]

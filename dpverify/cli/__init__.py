@@ -179,7 +179,7 @@ def _run(words: list[str]) -> int:
     for level in (program, command):
         spare(level)
     options = options_of(command)
-    refuse_repeated(words, options.values())
+    refuse_repeated(words, (each.opts[0] for each in command.params if not getattr(each, "multiple", False)))
     columns = shutil.get_terminal_size().columns
     narrow = {"terminal_width": columns} if columns < _NARROW else {}
     if narrow:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, Guarantee
 from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.counters import BitCounter, VectorCounter
 from dpverify.learning.files.sums import PartialSums
 from dpverify.learning.guarantee import PrivacyWarning, promised_by
 from dpverify.learning.inputs import validated
@@ -25,12 +26,10 @@ from dpverify.planning.kernels.rungs import kernels
 from protocols.bitsum import BitsumProtocol, ExactSum
 from protocols.classes.frozen import dataclass
 from protocols.kde import KernelDensityProtocol
-from protocols.validation import check_choice, check_groups, check_integer
+from protocols.validation import check_choice, check_groups
 
-__all__ = ["BudgetedEstimator", "PlannedBitsums", "SummedEstimator", "private_generator", "rmse_of"]
+__all__ = ["BudgetedEstimator", "PlannedBitsums", "SummedEstimator", "rmse_of"]
 
-_NOISE, _PARTS = (2,), 1
-"""Keys of the streams of an integer seed; public features take the key 0, see `protocols.classifier`."""
 _MOST_NOISE = 0.1
 """A density's noise, of a kernel of 1 at most, above which classes are hard to tell apart."""
 FIXED_SEED = "random_state is fixed: who knows it can take the noise away, so it is for experiments"
@@ -52,16 +51,6 @@ class PlannedBitsums:
         return self.by_users[users]
 
 
-def private_generator(seed: Any, part: int | None = None) -> np.random.Generator:
-    """Return the private randomness of one part of the users, or of the noise when no part is named."""
-    if isinstance(seed, np.random.Generator):
-        return seed
-    if seed is None:
-        return np.random.default_rng()  # PCG64, for a simulation: a real client draws by `protocols.exact_draws`
-    key = _NOISE if part is None else (_PARTS, part)
-    return np.random.default_rng(np.random.SeedSequence(check_integer("random_state", seed, low=0), spawn_key=key))
-
-
 class SummedEstimator(BaseEstimator):  # type: ignore[misc]
     """An estimator that is fitted to sums over parts of the users."""
 
@@ -81,6 +70,14 @@ class SummedEstimator(BaseEstimator):  # type: ignore[misc]
         return self._publish(self._merged(sums))
 
     @abstractmethod
+    def _counter(self, dimension: int, classes: int, users: int | None) -> tuple[Any, BitCounter | VectorCounter]:
+        """Return what is public of users' features, and what counts so many users, with their labels if they have any.
+
+        - classes: How many labels there are; 0 for an estimator without.
+        - users: How many take part in all; None where it does not matter.
+        """
+
+    @abstractmethod
     def _publish(self, sums: PartialSums) -> Self:
         """Add the noise, and take what is published as learned."""
 
@@ -94,7 +91,7 @@ class SummedEstimator(BaseEstimator):  # type: ignore[misc]
             if not isinstance(one, PartialSums):
                 raise TypeError(f"sums={one!r} must be PartialSums, as partial_sums returns them.")
             total = one if total is None else total + one
-        if total is None or not total.users:
+        if total is None:
             raise ValueError(f"{name} has no users, but must have at least 1.")
         return total
 
@@ -158,12 +155,6 @@ class BudgetedEstimator(SummedEstimator):
         scale = PublicScale.of(self.public_scale)
         bandwidth = default_bandwidth(kernel, scale, dimension) if self.bandwidth is None else self.bandwidth
         return PublicFeatures(kernel, dimension, bandwidth, self.bits, self.public_random_state), scale
-
-    def _scaled(self, points: NDArray[Any], scale: PublicScale, size: int) -> Iterator[tuple[slice, NDArray[Any]]]:
-        """Yield users' points as they take part with them, so many at a time, and which these are."""
-        for start in range(0, len(points), size):
-            here = slice(start, start + size)
-            yield here, scale(points[here], name=f"X[{start}:]" if start else "X", single=True)
 
     def _settings_of(self, sums: PartialSums, fits: bool) -> tuple[PublicFeatures, PublicScale]:
         """Return the public settings, which must be those of the sums, as must be what else is said to fit."""

@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.multiclass import check_classification_targets
 
-from dpverify.learning.base import BudgetedEstimator, private_generator
+from dpverify.learning.base import BudgetedEstimator
+from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.counters import BitCounter, private_generator
 from dpverify.learning.files.partitions import is_lazy, merged_partitions
 from dpverify.learning.files.sums import PartialSums, is_empty, pairs_of
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning, guarantee_of
@@ -22,7 +24,6 @@ from dpverify.learning.nearest_mean import squared_norms
 from dpverify.learning.scale import PublicScale, Scale
 from protocols.classifier import HighestDensityClassifier
 from protocols.local.labels import LabelRandomizedResponse
-from protocols.streaming import BitCounts, count_groups, default_chunk_size
 from protocols.validation import check_choice, check_integer, check_real
 
 __all__ = ["PrivateDensityClassifier"]
@@ -171,7 +172,7 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         """
         if is_lazy(X) or is_lazy(y):
             self._check()
-            return self.fit_sums(merged_partitions(self, X, y))
+            return self.fit_sums(merged_partitions(self, self._counter, X, y))
         return self._publish(self._counted(X, y, 0))
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]]) -> PrivateDensityClassifier:
@@ -272,25 +273,14 @@ class PrivateDensityClassifier(ClassifierMixin, BudgetedEstimator):  # type: ign
         points, targets = validated(one, X, y)
         check_classification_targets(targets)
         classes, labels = indexed(targets, self.classes)
-        public, scale = self._public(one.n_features_in_)
-        rng = private_generator(self.random_state, part)
-        if self.label_epsilon != math.inf:
-            labels = LabelRandomizedResponse(len(classes), self.label_epsilon).randomize(labels, rng)
-        features, size = public.drawn, default_chunk_size(public.drawn)
-        counts = [BitCounts.none(features) for _ in classes]
-        for here, scaled in self._scaled(points, scale, size):
-            for label, found in count_groups(features, scaled, labels[here], rng, name="X").items():
-                counts[label] += found
-        return PartialSums(
-            public,
-            scale,
-            classes,
-            float(self.label_epsilon),
-            tuple(counts),
-            frozenset({part}),
-            self._seeded,
-            self._names_in(one),
-        )
+        public, counter = self._counter(one.n_features_in_, len(classes))
+        counts = counter(points, labels, private_generator(self.random_state, part))
+        parts, names = frozenset({part}), self._names_in(one)
+        return PartialSums(public, counter.scale, classes, counter.label_epsilon, counts, parts, self._seeded, names)
+
+    def _counter(self, dimension: int, classes: int, users: int | None = None) -> tuple[PublicFeatures, BitCounter]:
+        public, scale = self._public(dimension)
+        return public, BitCounter(public.family, public.pairs, public.seed, scale, classes, float(self.label_epsilon))
 
     def _publish(self, sums: PartialSums) -> PrivateDensityClassifier:
         self._check()

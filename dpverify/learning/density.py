@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.guarantee import Budget
-from dpverify.learning.base import BudgetedEstimator, private_generator
+from dpverify.learning.base import BudgetedEstimator
 from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.counters import BitCounter, VectorCounter, private_generator
 from dpverify.learning.files.partitions import is_lazy, merged_partitions, rows_in
 from dpverify.learning.files.sums import PartialSums, is_empty
 from dpverify.learning.guarantee import PrivacyWarning, guarantee_of
@@ -20,7 +21,6 @@ from dpverify.learning.inputs import validated
 from dpverify.learning.joint.points import PointPlan, better_points, point_plan
 from dpverify.learning.scale import Scale
 from protocols.kde import KernelDensityProtocol
-from protocols.streaming import count_bits, default_chunk_size
 from protocols.validation import check_choice, check_groups, check_integer
 
 __all__ = ["PrivateDensity"]
@@ -124,7 +124,8 @@ class PrivateDensity(BudgetedEstimator):
         """
         if is_lazy(X):
             self._check_sums()
-            return self.fit_sums(merged_partitions(self, X, users=rows_in(X) if self._may_be_vectors else None))
+            users = rows_in(X) if self._may_be_vectors else None
+            return self.fit_sums(merged_partitions(self, self._counter, X, users=users))
         return self._publish(self._counted(X, 0, None, whole=True))
 
     def fit_chunks(self, chunks: Iterable[Any], *, users: int | None = None) -> PrivateDensity:
@@ -208,18 +209,18 @@ class PrivateDensity(BudgetedEstimator):
         self._check_sums()
         one = type(self)(**self.get_params(deep=False))
         points = validated(one, X)
-        public, scale = self._public(one.n_features_in_)
-        names = self._names_in(one)
-        rng, parts = private_generator(self.random_state, part), frozenset({part})
         self._check_part(users, len(points))
-        vectors = self._vectors(public, len(points) if whole else users)
+        public, counter = self._counter(one.n_features_in_, 0, len(points) if whole else users)
+        counts = counter(points, None, private_generator(self.random_state, part))
+        parts, names = frozenset({part}), self._names_in(one)
+        return PartialSums(public, counter.scale, np.empty(0), np.inf, counts, parts, self._seeded, names)
+
+    def _counter(self, dimension: int, classes: int, users: int | None) -> tuple[Any, BitCounter | VectorCounter]:
+        public, scale = self._public(dimension)
+        vectors = self._vectors(public, users)
         if vectors is not None:
-            found = vectors.counted(scale(points), rng)
-            return PartialSums(vectors, scale, np.empty(0), np.inf, (found,), parts, self._seeded, names)
-        size = default_chunk_size(public.drawn)
-        scaled = (part for _, part in self._scaled(points, scale, size))
-        counts = count_bits(public.drawn, scaled, rng, chunk_size=size, name="X")
-        return PartialSums(public, scale, np.empty(0), np.inf, (counts,), parts, self._seeded, names)
+            return vectors, VectorCounter(vectors.plan.protocol, scale)
+        return public, BitCounter(public.family, public.pairs, public.seed, scale)
 
     def _publish(self, sums: PartialSums) -> PrivateDensity:
         if isinstance(sums.public, PointPlan):

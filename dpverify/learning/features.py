@@ -14,9 +14,9 @@ import numpy as np
 
 from dpverify.claims.lsq.linear import unbiased
 from dpverify.claims.registry import claims_of
+from dpverify.learning.files.counters import drawn
 from dpverify.planning.kernels.rungs import features_of, has_bandwidth, kernels
 from protocols.classes.frozen import dataclass
-from protocols.classifier import public_generator
 from protocols.lsq import LinearMap, LSQFamily, LSQFeatures
 from protocols.validation import check_choice, check_integer, check_real
 
@@ -100,7 +100,7 @@ class PublicFeatures:
     @property
     def drawn(self) -> LSQFeatures:
         """The features themselves."""
-        return _drawn(self)
+        return drawn(self.family, self.pairs, self.seed)
 
     @property
     def squared_change(self) -> float:
@@ -116,11 +116,6 @@ class PublicFeatures:
         query = np.full((1, self.dimension), 1.0 / math.sqrt(self.dimension))
         square = claims_of(self.family).query_square(self.family, query[0])
         return 2.0 * self.family.R * bitsum_rmse / users * math.sqrt(square / self.pairs)
-
-
-@functools.lru_cache(maxsize=4)
-def _drawn(public: PublicFeatures) -> LSQFeatures:
-    return public.family.sample(public.pairs, public_generator(public.seed))
 
 
 @functools.lru_cache(maxsize=64)

@@ -62,8 +62,6 @@ class Amplified(Drawn):
     - index: The shuffle indices: an estimate, of the first order.
     - published: What sources give at these parameters: a float, or the reason why they do not.
     - curve: The whole curve.
-
-    - covered: For what the upper end holds.
     """
 
     table_by: ClassVar[str] = "dpverify.report.plans.amplification:amplified_table"

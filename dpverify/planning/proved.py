@@ -10,7 +10,7 @@ from typing import Any
 
 from dpverify.changes import Change, Full
 from dpverify.claims.bitsum.base import BitsumClaims
-from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS
+from dpverify.claims.shared.bitsum_pairs import LARGEST_LOSS, NEXT_TO_NO_ERROR, loss_of_bits
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.privacy_loss.composing.family import Entry, FamilyComposition
 from dpverify.privacy_loss.joint.joint_change import JointChange
@@ -26,8 +26,6 @@ _NEXT_TO_NOTHING = 0.04
 """Of the budget: a joint change that spends less than half of that is not worth a sharp bound."""
 _FAR_ABOVE = 1.1
 """So many times the budget a joint change needs no sharp bound, either."""
-_NO_ERROR = 1e-6
-"""An error, in users, that no plan need fall below."""
 _FARTHEST_AIM = 2.0 * LARGEST_LOSS
 """The largest epsilon that is aimed at, for each instance: no noise that floats hold has as large a loss."""
 
@@ -75,6 +73,8 @@ class TargetEpsilon:
     def __call__(  # noqa: D102
         self, pairs: Sequence[Entry], *, attained: Sequence[PrivacyLossDistribution] = (), decide: bool = False
     ) -> float:
+        if (needless := loss_of_bits(self.change)) <= self.target.epsilon:
+            return needless
         if not isinstance(self.change, Full):
             joint = JointChange(pairs, self.change, reference_delta=self.delta, guess=self.guess)
             share = 1.0 if decide or self.only_decide else _NEXT_TO_NOTHING
@@ -118,7 +118,7 @@ class Search:
         reasons: list[ValueError] = []
         pure = replace(epsilon, change=Full(1), target=Budget(share, 0))
         for attempt in (pure, epsilon):
-            if found and self.claims.rmse(found[0][0]) < _NO_ERROR:
+            if found and self.claims.rmse(found[0][0]) < NEXT_TO_NO_ERROR:
                 break
             try:
                 protocol, spent = self._proved(attempt)

@@ -30,7 +30,7 @@ def audit_table(report: AuditReport, every: bool = False) -> RenderableType:
     - every: A row for every test, and all that was looked at besides.
     """
     table = rows_under("check", "verdict", "fault looked for", numbers=("p",))
-    rows = list(_alone(report.results) if every else _grouped(report.results))
+    rows = [(result.check, [result]) for result in report.results] if every else list(_grouped(report.results))
     for name, together in rows:
         fault = _one_fault([result.fault for result in together]) + _weakness(together)
         table.add_row(name, together[0].verdict.value, fault, number(min(map(_adjusted, together)), 3))
@@ -71,11 +71,6 @@ def _limits(report: AuditReport, every: bool) -> Iterator[Text]:
 def _short(statement: str) -> str:
     """Return a statement without its list of faults, which the table has."""
     return re.sub(r"What would have been found, ([^:]*): .*", r"The faults below would have been, \1.", statement)
-
-
-def _alone(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:
-    """Yield every test by itself."""
-    return ((result.check, [result]) for result in results)
 
 
 def _grouped(results: Sequence[AuditResult]) -> Iterator[tuple[str, list[AuditResult]]]:

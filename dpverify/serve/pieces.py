@@ -70,7 +70,11 @@ def pieces(state: State) -> list[Piece]:
         *first[1:],
         *_others(state, ways[1:]),
         Piece("meaning", "exact", state, turn=COARSE),
-        *(replace(piece, turn=COARSE) for piece in _first(coarse) if piece not in begun),
+        *(
+            replace(piece, turn=COARSE)
+            for piece in sorted(coarse, key=lambda piece: piece.way == "joint")
+            if piece not in begun
+        ),
         *honest,
         *fine,
     ]
@@ -88,11 +92,6 @@ def first_pieces(state: State, turn: int = AT_ONCE) -> list[Piece]:
 
 def _others(state: State, ways: list[Way]) -> list[Piece]:
     return [Piece(curve, way, state) for curve in ("plan", "profile", "account") for way in ways]
-
-
-def _first(swept: list[Piece]) -> list[Piece]:
-    """Return them with what takes long, joint changes, at the end."""
-    return sorted(swept, key=lambda piece: piece.way == "joint")
 
 
 def _swept(state: State, name: Literal["users", "epsilon"], way: Way) -> list[Piece]:

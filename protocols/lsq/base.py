@@ -12,13 +12,34 @@ from numpy.typing import ArrayLike, NDArray
 from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice, check_integer, check_ranges, check_real, check_vectors
 
-__all__ = ["LENGTHS", "TOLERANCE", "LSQFamily", "LSQFeatures", "check_ball", "check_features", "check_length"]
+__all__ = [
+    "LENGTHS",
+    "TOLERANCE",
+    "LSQFamily",
+    "LSQFeatures",
+    "Seed",
+    "check_ball",
+    "check_features",
+    "check_length",
+    "public_generator",
+]
 
 Outside = Literal["refuse", "scale"]
+Seed = int | np.random.Generator | None
 TOLERANCE = 1e-3
 """By what share of the radius stored points may be outside the ball: half-precision embeddings are off by 5e-4."""
 LENGTHS = "[1e-100, 1e100]"
 """Norms are compared with nothing else: outside, squares leave the floats, and a long vector may have norm 0."""
+
+
+def public_generator(seed: Seed) -> np.random.Generator:
+    """Return the generator of public features: of the same seed, another stream than that of private noise."""
+    if isinstance(seed, np.random.Generator):
+        return seed
+    if seed is not None:
+        check_integer("public_random_state", seed, low=0)
+    # A child seed: with the same integer for both, public features and private noise must not be one stream.
+    return np.random.default_rng(np.random.SeedSequence(seed).spawn(1)[0])
 
 
 def check_length(name: str, value: Any) -> float:

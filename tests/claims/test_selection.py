@@ -84,3 +84,9 @@ def test_the_law_of_the_selected_bucket_is_the_enumerated_one(held: tuple[int, .
     np.testing.assert_allclose(law.probabilities(np.arange(3)), truth, atol=1e-8)
     counts = CLAIMS.count_laws(protocol, held)
     assert [int(each.points[0]) for each in counts] == [5 - users for users in held]
+
+
+def test_what_no_majority_decides_is_charged_in_full(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SelectionClaims, "failure_probability", lambda *_: 0.0)
+    left_out = stats.binom.cdf(4, 9, 0.6)
+    assert left_out <= CLAIMS.plurality_failure(Selection(under_estimating(9, 2.0, 0.4), 3), 9, 0.6) <= left_out + 1e-8

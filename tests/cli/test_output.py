@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import pytest
+import typer
 from matplotlib.figure import Figure
 from rich.table import Table
 
 from dpverify.cli import main
 from dpverify.cli.formats import choose
-from dpverify.cli.output import console, print_result, show, write_figure
+from dpverify.cli.output import console, print_result, show, write_certified, write_figure, write_files
 from dpverify.report.tables import WIDTH
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -91,6 +92,24 @@ def test_a_figure_that_cannot_be_drawn_costs_one_sentence(tmp_path: Path, capsys
     assert write_figure("--plot", path, Figure)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert capsys.readouterr().err == ""
+
+
+def test_what_cannot_be_written_has_status_2(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    result: Any = None
+    monkeypatch.setattr("dpverify.cli.output.write_rows", lambda table, result: table is None)
+    write_files(None, None, result)
+    with pytest.raises(typer.Exit) as ended:
+        write_files(None, tmp_path / "rows.csv", result)
+    assert ended.value.exit_code == 2
+
+
+def test_a_certificate_that_shows_more_than_the_account_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for epsilon, more in (("1.5", ""), ("1.25", ", above the 1.25 of this account")):
+        file = tmp_path / "proof.json"
+        write_certified(file, lambda: {"epsilon": "1.5"}, float(epsilon))
+        assert capsys.readouterr().err == f"{file} shows epsilon 1.5{more}: dpverify check {file}\n"
 
 
 def test_a_closed_pipe_is_no_violation() -> None:

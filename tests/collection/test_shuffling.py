@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
+import secrets
 import tracemalloc
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -106,6 +108,7 @@ def test_a_seed_is_a_simulation_that_can_be_repeated(tmp_path: Path) -> None:
     assert (first == again).all()
     assert (first != other).any()
     assert (first != real).any()  # but once in 40!
+    assert inspect.signature(Shuffler).parameters["entropy"].default is secrets.token_bytes
 
 
 def test_messages_without_bits_are_counted_and_too_little_memory_is_refused(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import dpverify
 from dpverify.learning import planner
 from dpverify.learning.base import FIXED_SEED
-from dpverify.learning.classifier import PrivateDensityClassifier
+from dpverify.learning.classifier import RULES, PrivateDensityClassifier
 from dpverify.learning.guarantee import PrivacyWarning
 from dpverify.learning.labels import LABELS_TAKEN
 from tests.learning.points import blobs
@@ -245,6 +245,12 @@ def test_parts_are_checked() -> None:
     for other in ({"bits": 64}, {"label_epsilon": 9.0}, {"classes": [0, 2]}):
         with refused("sums"):
             PrivateDensityClassifier(**{**SMALL, **other}).fit_sums(sums)
+
+
+def test_only_the_rule_of_densities_takes_no_norms_off() -> None:
+    X, y = blobs(40, 2, 3, 12)
+    found = [PrivateDensityClassifier(bits=4, rule=rule, **FREE).fit(X, y).squared_norms_ for rule in RULES]
+    assert [bool(norms.any()) for norms in found] == [rule != "density" for rule in RULES]
 
 
 def test_labels_are_randomized_before_they_are_counted() -> None:

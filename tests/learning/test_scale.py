@@ -38,6 +38,7 @@ def test_what_each_scale_does() -> None:
         (0.0, r"^public_scale=0\.0 must be"),
         (math.nan, r"^public_scale=nan must be"),
         ((1.0, 1.0), r"low=1 and high=1, but low must be below high\.$"),
+        ((-1e101, 1.0), r"low=-1e\+101, but must have finite numbers of size 1e100 at most\.$"),
         ((1.0, 2.0, 3.0), r"must be 'unit', a radius, or two bounds"),
         (([0.0, 0.0], [1.0, math.inf]), r"must have finite numbers"),
     ],

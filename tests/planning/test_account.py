@@ -2,6 +2,8 @@
 
 import math
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from dpverify.changes import L2Bounded
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.plan import plan
+from dpverify.planning.steps.step import NoisyStep
 from protocols.bitsum import (
     BitsumProtocol,
     CentralDiscreteGaussian,
@@ -200,3 +203,35 @@ def test_reports_that_are_next_to_coins_cost_at_most_their_largest_loss(users: i
     # ln((1 - p) / p) = 2 artanh(1 - 2p), twice a series of positive terms that ends after the first.
     assert found.lower == 0.0
     assert found.upper <= instances * 2.0 * (1.0 - 2.0 * p) * (1.0 + 1e-9)
+
+
+def test_who_is_honest_and_takes_part_is_passed_on() -> None:
+    """Of what is accounted and of what its certificate is of; what has been fitted stands for what it has run."""
+    some, few = RandomizedResponse(90, 0.25), RandomizedResponse(60, 0.25)
+    found = account(some, delta="1e-4", honest=60)
+    assert found.epsilon == account(few, delta="1e-4").epsilon
+    assert found._runs == [(some, 1, 60)]
+    days = account([(some, 2), (some, 1, 70)], delta="1e-4", honest=60, at_most=2).schedule
+    assert ([day.honest for day in days.days], days.at_most) == ([60, 70], 2)
+    fitted = SimpleNamespace(protocol_=few)
+    assert account(fitted, delta="1e-4").protocol is few
+
+
+@pytest.mark.parametrize(
+    ("protocol", "options", "message"),
+    [
+        ([(PROTOCOLS[-1], 1)], {"ball": True}, r"^instances=1 and squared_change=None must be omitted"),
+        (PROTOCOLS[-1], {"adjacency": "add-remove"}, "^adjacency='add-remove' must be 'replace-one' but for steps"),
+        (PROTOCOLS[-1], {"at_most": 1}, "^at_most=1 must be omitted but for a list"),
+        (NoisyStep(1.0), {"at_most": 1}, "^at_most=1 must be omitted for steps"),
+        (NoisyStep(1.0), {"honest": 3}, "^honest=3 must be omitted for steps"),
+    ],
+)
+def test_what_does_not_go_with_what_is_accounted_is_refused(protocol: Any, options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        account(protocol, delta="1e-4", **options)
+
+
+def test_a_certificate_is_of_a_delta_that_was_given() -> None:
+    with pytest.raises(ValueError, match=r"^epsilon=2\.0 must be omitted: certificates are of a delta that is given"):
+        account(PROTOCOLS[-1], epsilon=2).certificate()

@@ -1,5 +1,6 @@
 import math
 from fractions import Fraction
+from statistics import NormalDist
 
 import pytest
 
@@ -7,6 +8,7 @@ from dpverify.guarantee import InfeasibleBudgetError, Interval
 from dpverify.planning.account import account
 from dpverify.planning.amplify import RANDOMIZERS, Amplified, amplify, largest_epsilon0
 from dpverify.privacy_loss.shuffling.amplification import pure, randomized_response, reports, variation_ratio
+from dpverify.privacy_loss.shuffling.amplified_curve import Amplification
 from dpverify.privacy_loss.shuffling.hidden_report import HiddenReport
 from protocols.bitsum import RandomizedResponse
 
@@ -37,6 +39,27 @@ def test_every_randomizer_has_an_interval(randomizer: str) -> None:
     assert found.to_dict()["covered"] == found.covered
     assert ("anywhere in [0, 1]" in found.covered) == (randomizer in ("laplace", "gaussian"))
     assert f"The upper end holds for {found.covered};" in " ".join(str(found).split())
+
+
+def test_one_user_s_noise_has_the_closed_form_of_its_law() -> None:
+    delta = 1e-3
+    found = amplify("laplace", users=1, delta=delta, epsilon0=1.5).epsilon
+    assert found.lower <= 1.5 + 2.0 * math.log1p(-delta) <= found.upper < 1.001 * found.lower
+    found = amplify("gaussian", users=1, delta=delta, sigma=2.0).epsilon
+    for end, side in ((found.lower, 1.0), (found.upper, -1.0)):
+        tails = (NormalDist().cdf(sign * 0.25 - 2.0 * end) for sign in (1.0, -1.0))
+        assert side * (next(tails) - math.exp(end) * next(tails) - delta) >= 0.0
+    assert found.upper < 1.001 * found.lower
+
+
+def test_what_the_leading_pair_meets_is_met_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    usual, meets = largest_epsilon0(1.0, users=20, delta=1e-3), Amplification.meets
+
+    def misled(self: Amplification, epsilon: float, delta: float, *, leading: bool = False) -> bool:
+        return leading or meets(self, epsilon, delta)
+
+    monkeypatch.setattr(Amplification, "meets", misled)
+    assert largest_epsilon0(1.0, users=20, delta=1e-3).lower == pytest.approx(usual.lower, rel=1e-3)
 
 
 def test_outside_of_the_hypothesis_the_reason_is_told() -> None:

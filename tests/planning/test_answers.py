@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from dpverify.changes import Full, L2Bounded
+from dpverify.changes import Full, L2Ball, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
 from dpverify.planning.answers import answered, change_of, chosen_threat_model, honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
@@ -37,9 +37,21 @@ def test_what_is_asked_for_is_given_back_and_the_other_number_computed() -> None
 
 
 def test_a_number_between_two_floats_is_asked_for_at_both() -> None:
-    _, _, _, (epsilon, delta), (most, _) = answered(lambda _: Line(), nothing, "0.1", None)
+    _, _, _, (epsilon, delta), statement = answered(lambda _: Line(), nothing, "0.1", None)
     assert delta.lower < Fraction("0.1") < delta.upper
-    assert epsilon.upper == most == 1.01 - delta.lower
+    assert epsilon == Interval(0.99 - delta.upper, 1.01 - delta.lower)
+    assert statement == (epsilon.upper, delta.lower)
+    _, _, _, (epsilon, delta), statement = answered(lambda _: Line(), nothing, None, "0.1")
+    assert epsilon.lower < Fraction("0.1") < epsilon.upper
+    assert delta == Interval(0.99 - epsilon.upper, 1.01 - epsilon.lower)
+    assert statement == (epsilon.lower, delta.upper)
+
+
+def test_each_reference_that_was_tried_bounds_what_is_asked_for() -> None:
+    """The curves after the first are made for less delta, and have other lower ends."""
+    ends = iter([Interval(0.1, 0.4), Interval(0.0, 0.15), Interval(0.0, 0.15)])
+    curve = type("Curve", (), {"delta": lambda self, epsilon: next(ends)})
+    assert answered(lambda _: curve(), nothing, None, "0.5")[3][1] == Interval(0.1, 0.15)
 
 
 def test_the_largest_loss_answers_at_delta_zero() -> None:
@@ -60,11 +72,18 @@ def test_one_of_both_is_needed(given: tuple[str | None, str | None]) -> None:
         answered(lambda _: Line(), nothing, *given)
 
 
+@pytest.mark.parametrize("given", [(1, None), (-1, None), (None, -1)])
+def test_a_number_out_of_range_is_refused(given: tuple[int | None, int | None]) -> None:
+    with pytest.raises(ValueError, match=r"^(delta|epsilon)=-?1\.0 must be "):
+        answered(lambda _: Line(), nothing, *given)
+
+
 def test_changes_and_threat_models() -> None:
     assert change_of(4, None) == Full(4)
     change = change_of(4, "0.1")
     assert isinstance(change, L2Bounded)
     assert Fraction(change.squared_change) >= Fraction("0.1")
+    assert isinstance(change_of(4, "0.1", ball=True), L2Ball)
     known = (ThreatModel.COMMUNICATION, ThreatModel.MODEL)
     assert chosen_threat_model("pure", known, None) is ThreatModel.COMMUNICATION
     with pytest.raises(ValueError, match=r"threat_model='local' must be one of .* for pure"):

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from dpverify.changes import L2Bounded
+from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.formulas import FormulaRangeError
-from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
+from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError, Side
 from dpverify.planning.account import account
 from dpverify.planning.plan import PlanRow, plan
 from protocols.bitsum import ExactSum, NegativeBinomial, RandomizedResponse
@@ -259,3 +260,24 @@ def test_little_noise_leaves_no_bound_of_0_where_a_tilt_leaves_the_floats(epsilo
     row = plan("3nb", (epsilon, delta), users=100, instances=2)
     found = account(row.protocol, instances=2, delta=delta).epsilon
     assert 0.95 * float(epsilon) < found.lower <= row.guarantee.epsilon <= float(epsilon)
+
+
+def test_a_plan_is_for_the_honest_users_and_the_protocol_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    few, whole = (
+        plan("poisson", ("1", "1e-4"), users=users, honest=honest) for users, honest in ((60, None), (90, 60))
+    )
+    assert (whole.protocol.users, whole.honest) == (90, 60)
+    assert whole.protocol.mean == pytest.approx(1.5 * few.protocol.mean, rel=1e-12)
+    assert whole.protocol.mean >= 1.5 * few.protocol.mean
+    monkeypatch.setattr("dpverify.planning.contours.contour_certificate.certificate_of", lambda runs, *of: runs)
+    assert whole.certificate() == [(whole.protocol, 1, 60)]
+    published = {"method": "published", "composition": "basic"}
+    few, whole = (plan("rr", ("0.5", "1e-4"), users=n, honest=h, **published) for n, h in ((6000, None), (9000, 6000)))
+    assert (whole.protocol.users, whole.parameters["flip_probability"]) == (9000, few.parameters["flip_probability"])
+
+
+def test_published_parameters_that_are_not_confirmed_are_an_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(type(BITSUM_CLAIMS["rr"]), "proves", lambda *of: False)
+    row = plan("rr", ("0.5", "1e-4"), users=6000, method="published", composition="basic")
+    assert row.guarantee.side is Side.ESTIMATE
+    assert row.notes[-1].startswith("exact accounting does not confirm that an instance is (")

@@ -4,10 +4,12 @@ import pytest
 
 from dpverify.changes import Change, Full, L2Ball, L2Bounded
 from dpverify.claims.bitsum import BITSUM_CLAIMS
+from dpverify.claims.shared.bitsum_pairs import loss_of_bits
 from dpverify.formulas.contexts import FLOATS
 from dpverify.formulas.protocols.randomized_response import flip_probability_at_rmse
 from dpverify.guarantee import Budget, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
+from dpverify.planning.plan import plan
 from dpverify.planning.proved import Search, TargetEpsilon
 from dpverify.privacy_loss.joint.joint_change import JointChange
 from protocols.bitsum import RandomizedResponse
@@ -150,3 +152,15 @@ def test_what_spends_next_to_nothing_is_proved_without_an_integral(monkeypatch: 
     target = TargetEpsilon(L2Bounded(6.0, 90), Budget("1e6", "1e-6"), ThreatModel.COMMUNICATION)
     _, epsilon = Search(BITSUM_CLAIMS["rr"], 2000).proved(target)
     assert 0.0 < epsilon <= 1e6
+
+
+@pytest.mark.parametrize(("name", "most"), [("poisson", 1e-6), ("nb", 1.02e-6)])
+def test_where_the_ball_alone_keeps_the_budget_next_to_no_noise_is_taken(name: str, most: float) -> None:
+    found = plan(name, (3, "1e-6"), users=100, instances=4, squared_change=0.5, ball=True)
+    assert found.bitsum_rmse <= most
+    known = account(found.protocol, instances=4, squared_change=0.5, ball=True, delta="1e-6").epsilon
+    assert known.lower < found.guarantee.epsilon < known.upper + 1e-5 < 3.0
+    # A little less, and some is taken.
+    assert found.guarantee.epsilon == loss_of_bits(L2Ball(0.5, 4))
+    aimed = TargetEpsilon(L2Ball(0.5, 4), Budget("2.95", "1e-6"), ThreatModel.COMMUNICATION)
+    assert aimed(BITSUM_CLAIMS[name].pairs(found.protocol).every) > 2.95

@@ -5,8 +5,10 @@ import math
 
 import pytest
 
+from dpverify.changes import Full
 from dpverify.claims.attacks.manipulation import manipulation
-from dpverify.guarantee import ThreatModel
+from dpverify.claims.bitsum.randomized_response import RandomizedResponseClaims
+from dpverify.guarantee import Interval, ThreatModel
 from dpverify.planning.account import account
 from dpverify.planning.result import HonestView
 from protocols.bitsum import NegativeBinomial, RandomizedResponse, ThreeNB
@@ -36,3 +38,12 @@ def test_a_view_of_few_honest_users_lies_between_those_of_two_protocols() -> Non
     assert less.shape < 70 / 9 + 1e-9
     assert less.shape < more.shape
     assert less.users == more.users == 7
+
+
+def test_what_lies_between_two_protocols_has_the_ends_of_both() -> None:
+    pair = RandomizedResponse(9, 0.2), RandomizedResponse(9, 0.3)
+    view = HonestView(RandomizedResponseClaims(), pair, ThreatModel.COMMUNICATION)
+    less, more = (HonestView.of(each, None, ThreatModel.COMMUNICATION) for each in pair)
+    assert view.pure_epsilon == Interval(more.pure_epsilon.lower, less.pure_epsilon.upper)
+    of_both, *each = (one.curve(Full(1), 1e-3, 1e-4).epsilon(1e-4) for one in (view, less, more))
+    assert of_both == Interval(each[1].lower, each[0].upper)

@@ -10,8 +10,9 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import check_estimator
 
 from protocols.bitsum import ExactSum, RandomizedResponse
-from protocols.classifier import HighestDensityClassifier, public_generator
+from protocols.classifier import HighestDensityClassifier
 from protocols.lsq import GaussianFeatures, Identity
+from protocols.lsq.base import public_generator
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:

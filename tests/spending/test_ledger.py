@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from dpverify.guarantee import Adjacency
 from dpverify.planning.account import account
+from dpverify.planning.steps.step import NoisyStep
 from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
 from dpverify.spending.lines import DamagedFileError, Lines, TornLineError, locked
 from protocols.bitsum import CentralGaussian, RandomizedResponse
@@ -73,6 +75,16 @@ def test_a_budget_between_both_ends_of_what_a_run_costs_is_exceeded(tmp_path: Pa
         else:
             with pytest.raises(BudgetExceededError):
                 ledger.spend(run)
+
+
+def test_adjacency_and_who_is_honest_are_written_down(tmp_path: Path) -> None:
+    ledger = PrivacyLedger.create(tmp_path / "steps", ("3", "1e-6"), adjacency="add-remove")
+    for found in (ledger.spend(NoisyStep(5.0)), ledger.spent()):
+        assert found.account is not None
+        assert found.adjacency is found.account.guarantee.adjacency is Adjacency.ADD_REMOVE
+    ledger = PrivacyLedger.create(tmp_path / "users", ("3", "1e-3"))
+    ledger.spend(RandomizedResponse(20, 0.25), honest=10)
+    assert [day.honest for _, day in ledger.spent().days] == [10]
 
 
 def test_the_budget_is_kept_exactly(tmp_path: Path) -> None:

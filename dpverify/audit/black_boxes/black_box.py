@@ -234,7 +234,11 @@ def _report(
         how.trials,
         how.seed,
         limits=_limits(looks, found, calls, further, how, claimed, delta, resolution, inspected.looks),
-        diagnosis=(*_diagnosis(best, looks.constant), *_told(refuting), *inspected.hints),
+        diagnosis=(
+            *_diagnosis(best, looks.constant),
+            *(f"A rare outcome tells the inputs apart, {one.details['rare']}" for one in refuting),
+            *inspected.hints,
+        ),
         delta=delta,
         epsilon_lower=max(
             [
@@ -333,10 +337,6 @@ def _seen_in(name: str) -> tuple[str, ...]:
         "The lowest bits of the floats show the input: draw integer noise, or round outputs to a fixed grid; "
         "resolution=... looks past them",
     )
-
-
-def _told(refuting: Sequence[AuditResult]) -> tuple[str, ...]:
-    return tuple(f"A rare outcome tells the inputs apart, {one.details['rare']}" for one in refuting)
 
 
 def _diagnosis(best: Examined, constant: bool) -> tuple[str, ...]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +65,7 @@ def law_subject(target: Runnable, cases: Cases) -> Subject:
         raise TypeError("cases mixes discrete laws and laws with a density, but all must be of one kind.")
     else:
         cells = common_cells([law for law in laws if not isinstance(law, DiscreteLaw)])
-        own = ReadTarget.of(own, functools.partial(_numbered, cells))
+        own = ReadTarget.of(own, cells.number)
         silent = (_DIGITS.format(width=cells.width),)
         discrete = [cells.law(law) for law in laws if not isinstance(law, DiscreteLaw)]
     datasets = [
@@ -77,19 +76,14 @@ def law_subject(target: Runnable, cases: Cases) -> Subject:
     return Subject(own.name or "target", own, datasets, neighbours, silent_on=silent)
 
 
-def _numbered(cells: Cells, outputs: NDArray[Any]) -> NDArray[np.int64]:
-    return cells.number(outputs)
-
-
 def _dataset(name: str, inputs: NDArray[Any], law: DiscreteLaw) -> Dataset:
     if law.points.ndim == 1:
         return Dataset(name, inputs, {0: ("output", law)})
-    columns = {at: (f"coordinate {at}", _coordinate(law, at)) for at in range(law.points.shape[1])}
+    columns = {
+        at: (f"coordinate {at}", DiscreteLaw.of(law.points[:, at], law.pmf, law.outside))
+        for at in range(law.points.shape[1])
+    }
     return Dataset(name, inputs, columns, (slice(None), law))
-
-
-def _coordinate(law: DiscreteLaw, at: int) -> DiscreteLaw:
-    return law.image(lambda points: points[:, at])
 
 
 def common_cells(laws: Sequence[ContinuousLaw]) -> Cells:
@@ -97,24 +91,15 @@ def common_cells(laws: Sequence[ContinuousLaw]) -> Cells:
 
     - laws: At least one.
     """
-    low = -max(_reach(functools.partial(_below, law)) for law in laws)
-    high = max(_reach(functools.partial(_above, law)) for law in laws)
+    low, high = -max(_reach(law, below=True) for law in laws), max(_reach(law, below=False) for law in laws)
     return Cells((low + high) / 2.0, (high - low) / _ACROSS, _ACROSS // 2 + 1)
 
 
-def _above(law: ContinuousLaw, x: float) -> float:
-    return float(law.survival(x))
-
-
-def _below(law: ContinuousLaw, x: float) -> float:
-    return float(law.cdf(-x))
-
-
-def _reach(rest: Callable[[float], float]) -> float:
-    """Return a point beyond which little remains, near the least such point."""
+def _reach(law: ContinuousLaw, *, below: bool) -> float:
+    """Return a point beyond which little remains, near the least such point; of the law's mirror image for `below`."""
 
     def holds(x: float) -> bool:
-        return rest(x) <= _FAR
+        return float(law.cdf(-x) if below else law.survival(x)) <= _FAR
 
     if not holds(0.0):
         found = galloped(holds, 0.0, 1.0)

@@ -30,9 +30,11 @@ from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.shared.bitsum_pairs import (
     DATA_INDEPENDENT,
     LEFT_OUT,
+    NEXT_TO_NO_ERROR,
     ComposedEpsilon,
     Pairs,
     least_noise,
+    loss_of_bits,
     noise_tail,
     normal_deviation,
     out_of_reach,
@@ -220,6 +222,8 @@ class _Search:
         def made(rest: float) -> NegativeBinomial:
             return NegativeBinomial(self.users, (error * rest) ** 2 / (1.0 - rest), 1.0 - rest)
 
+        if loss_of_bits(self.composed_epsilon.change) <= self.target:
+            return made(start)
         # What skewness adds to Poisson noise's epsilon is nearly proportional to what it adds to the third cumulant,
         # `2 p / (1 - p)` times the variance; the first noise that is tried may have next to none, and tell that epsilon
         # better.
@@ -250,10 +254,14 @@ class _Search:
 def least_poisson_mean(composed_epsilon: ComposedEpsilon, target: float, name: str) -> float:
     """Return the least mean, and variance, of Poisson noise whose composed epsilon is at most the target.
 
+    Or next to none, where any noise is enough.
+
     The search of the protocol that the reason names begins there.
 
     Raises InfeasibleBudgetError if that is beyond 1e9.
     """
+    if loss_of_bits(composed_epsilon.change) <= target:
+        return NEXT_TO_NO_ERROR**2
     tail = tail_for(composed_epsilon)
 
     def epsilon(bound: ComposedEpsilon, deviation: float) -> float:

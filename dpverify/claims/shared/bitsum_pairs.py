@@ -8,10 +8,11 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import field
 from typing import Protocol
 
-from dpverify.changes import Change, Full
-from dpverify.guarantee import InfeasibleBudgetError, ThreatModel
+from dpverify.changes import Change, Full, L2Ball
+from dpverify.guarantee import InfeasibleBudgetError, Interval, ThreatModel
 from dpverify.laws.window import DEFAULT_TAIL
 from dpverify.privacy_loss.composing.family import Entry
+from dpverify.privacy_loss.joint.joint_loss import largest_joint_loss
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.gaussian import NormalNoiseCurve
 from dpverify.search import smallest, smallest_at_level
@@ -21,12 +22,14 @@ __all__ = [
     "DATA_INDEPENDENT",
     "LARGEST_LOSS",
     "LEFT_OUT",
+    "NEXT_TO_NO_ERROR",
     "CoinPairs",
     "ComposedEpsilon",
     "Pairs",
     "check_not_too_rare",
     "least_noise",
     "least_normal_deviation",
+    "loss_of_bits",
     "negligible",
     "noise_tail",
     "normal_deviation",
@@ -41,14 +44,20 @@ LARGEST_LOSS = 700.0
 """What searches take for a larger loss of the noise, which would leave the floats: its exponential is nothing."""
 LEFT_OUT = 1e-40
 """The P-mass that an instance's pairs leave out, about, unless told otherwise."""
+NEXT_TO_NO_ERROR = 1e-6
+"""An error, in users, that no plan need fall below."""
+_SEEN = Interval(math.inf, math.inf)
+"""The loss of a bit that is seen as it is."""
 _CUT = 1e-10
 """The share of delta that cut tails may take, over all instances."""
 _FAR_OUT = 10.0
 """How much noise of another shape than the normal one may gain, at most and generously: see `out_of_reach`."""
 _LEAST_CUT = 1e-260
 """So that the tails of what a view is made of, cut further out, stay within floats."""
-_LACKING = 1.00105
-"""What a proof of many joint changes exceeds a guess by, as a rule: the first one then lands where it is meant to."""
+_LACKING, _MANY, _GROWS = 1.00085, 64.0, 1e-4
+"""What a proof of joint changes exceeds a guess by, as a rule: the first one then lands where it is meant to. From
+which T^2 on that grows, and of which power.
+"""
 _ASIDE = 0.3
 """The share of the tolerance by which more noise is tried than is thought to be enough."""
 _NORMAL_NEAR, _MOST_DEVIATION = 1e-2, 1e100
@@ -152,7 +161,7 @@ def least_noise(
     """
     guess, slope = composed_epsilon.guessed, options.pop("slope", None)
     exact, guessed = (functools.cache(functools.partial(epsilon, one)) for one in (composed_epsilon, guess))
-    lacking, seen = _LACKING, list[float]()
+    seen, lacking = list[float](), _LACKING * math.pow(max(composed_epsilon.change.full / _MANY, 1.0), _GROWS)
 
     def scaled(noise: float) -> float:
         seen.append(noise)
@@ -197,6 +206,15 @@ def least_normal_deviation(composed_epsilon: ComposedEpsilon, target: float) -> 
         return NormalNoiseCurve(deviation / shift, 1).delta(target).upper <= composed_epsilon.delta
 
     return smallest(meets, start, _MOST_DEVIATION, _NORMAL_NEAR) or start
+
+
+@functools.lru_cache(maxsize=64)
+def loss_of_bits(change: Change) -> float:
+    """Return the largest loss, an upper bound, where the randomly rounded bits themselves are seen.
+
+    Any noise hides more. It is finite only for points of a ball so small that no bit is sure.
+    """
+    return largest_joint_loss(_SEEN, change).upper if isinstance(change, L2Ball) else math.inf
 
 
 def out_of_reach(composed_epsilon: ComposedEpsilon, target: float, deviation: float) -> bool:

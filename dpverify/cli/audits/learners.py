@@ -29,7 +29,7 @@ def classifier(
 
     A target is called as f(users, rng) with a row for each user, her point and her class. It returns how many reported
     each class, and then what is published of each. The public features are those of
-    GaussianFeatures(dimension).sample(bits, public_generator(public_seed)), of protocols.lsq and protocols.classifier.
+    GaussianFeatures(dimension).sample(bits, public_generator(public_seed)), of protocols.lsq and protocols.lsq.base.
     """
     import numpy as np
 

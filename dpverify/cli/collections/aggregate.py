@@ -68,9 +68,12 @@ def aggregate(
     from protocols.validation import check_file
 
     texts = [] if candidates is None else [candidates]
-    named = dict(each.rpartition("=")[::2] for each in at or [])
-    if not all(named):
-        raise ValueError(f"--at={(at or [])[0]!r} must be QUERY=FILE.")
+    named: dict[str, str] = {}
+    for each in at or []:
+        query, _, path_of = each.rpartition("=")
+        if not query or query in named:
+            raise ValueError(f"--at={each!r} must be QUERY=FILE, each query once.")
+        named[query] = path_of
     check_file("manifest", manifest, "a manifest, as dpverify design --manifest writes it")
     for name, paths, wanted in (
         ("files", [path for path in files if not path.is_dir()], "batches, folders of these, or sums"),
@@ -88,7 +91,10 @@ def aggregate(
         return
     paid_from = None if ledger is None else PrivacyLedger(ledger)
     # Of lines as files have them: `splitlines` would end one at a form feed or U+2028, which strings may hold.
-    known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
+    try:
+        known = [line.rstrip("\n") for path in texts for line in path.open(encoding="utf-8-sig")]
+    except UnicodeDecodeError:
+        raise ValueError(f"--candidates={str(candidates)!r} must be text in UTF-8.") from None
     points = {name: np.concatenate([np.asarray(part) for part in read_chunks(path)]) for name, path in named.items()}
     made = aggregated(
         plan, found, confidence=confidence, level=alarm, ledger=paid_from, candidates=known, points=points

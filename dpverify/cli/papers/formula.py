@@ -65,7 +65,10 @@ def formula(
     if (solve is None) != (equals is None):
         raise ValueError("--solve and --equals must be given together, or neither.")
     try:
-        rows = _expressions(only, given) if latex else _numbers(only, given, digits, solve, equals, (low, high), which)
+        if latex:
+            rows = [{"latex": text} for text in only.latex(given)]
+        else:
+            rows = _numbers(only, given, digits, solve, equals, (low, high), which)
     except ArithmeticError as error:
         raise ValueError(str(error)) from error
     print_result({"formula": only.name, "values": rows}, values_lines(rows))
@@ -89,10 +92,6 @@ def _described(formula: Formula) -> dict[str, Any]:
         "arguments": {name: None if name in formula.required else default for name, default in arguments.items()},
         "help": formula.help,
     }
-
-
-def _expressions(formula: Formula, given: dict[str, Fraction]) -> list[dict[str, str]]:
-    return [{"latex": text} for text in formula.latex(given)]
 
 
 def _numbers(

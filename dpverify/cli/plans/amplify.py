@@ -17,10 +17,6 @@ def register(app: typer.Typer) -> None:
     app.command()(amplify)
 
 
-def _randomizers() -> tuple[str, ...]:
-    return ("any", "adaptive", "k-rr", "laplace", "gaussian")
-
-
 def amplify(
     users: Users,
     delta: Annotated[str, exact(within="(0, 1)", help="Compute epsilon at this delta, in {}; a decimal is exact.")],
@@ -33,7 +29,7 @@ def amplify(
     randomizer: Annotated[
         str,
         choice(
-            known=_randomizers,
+            known=lambda: ("any", "adaptive", "k-rr", "laplace", "gaussian"),
             help="any: whatever mechanism all users run; adaptive: in random order, each may depend on earlier "
             "reports; k-rr; laplace, gaussian: values in [0, 1] with noise.",
         ),

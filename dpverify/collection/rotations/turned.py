@@ -151,10 +151,10 @@ class Turned:
             raise ValueError(f"{name} must have rows of norm at most 1.")
         return steps
 
-    def places(self, vectors: ArrayLike, name: str = "vectors") -> NDArray[np.int64]:
+    def places(self, vectors: ArrayLike) -> NDArray[np.int64]:
         """Return Y of each row, clipped, shape (rows, D)."""
         rows = np.zeros((len(np.asarray(vectors)), self.protocol.dimension), dtype=np.int64)
-        rows[:, : self.dimension] = self.steps(vectors, name) * self._signs
+        rows[:, : self.dimension] = self.steps(vectors) * self._signs
         return np.clip(walsh_sums(rows), -self.limit, self.limit)
 
     def back(self, differences: ArrayLike) -> NDArray[np.float64]:

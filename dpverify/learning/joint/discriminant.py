@@ -14,7 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from dpverify.guarantee import Budget, BudgetLike, InfeasibleBudgetError
-from dpverify.learning.base import FIXED_SEED, SummedEstimator, private_generator
+from dpverify.learning.base import FIXED_SEED, SummedEstimator
+from dpverify.learning.files.counters import VectorCounter, private_generator
 from dpverify.learning.files.partitions import is_lazy, merged_partitions, rows_in
 from dpverify.learning.files.sums import PartialSums, is_empty, pairs_of
 from dpverify.learning.guarantee import LearnedGuarantee, PrivacyWarning
@@ -179,7 +180,7 @@ class PrivateDiscriminant(ClassifierMixin, SummedEstimator):  # type: ignore[mis
         """
         if is_lazy(X) or is_lazy(y):
             self._check()
-            return self.fit_sums(merged_partitions(self, X, y, users=rows_in(X)))
+            return self.fit_sums(merged_partitions(self, self._counter, X, y, users=rows_in(X)))
         return self._publish(self._counted(X, y, 0, None))
 
     def fit_chunks(self, chunks: Iterable[tuple[Any, Any]], *, users: int) -> PrivateDiscriminant:
@@ -283,13 +284,15 @@ class PrivateDiscriminant(ClassifierMixin, SummedEstimator):  # type: ignore[mis
         points, targets = validated(one, X, y)
         check_classification_targets(targets)
         classes, labels = indexed(targets, self.classes)
-        scale = PublicScale.of(self.public_scale)
-        scaled = scale(points)
         self._check_part(users, len(points))
-        sent = self._sent(len(classes), one.n_features_in_, len(points) if users is None else users)
-        counts = sent.counted(scaled, labels, private_generator(self.random_state, part))
+        sent, counter = self._counter(one.n_features_in_, len(classes), len(points) if users is None else users)
+        counts = counter(points, labels, private_generator(self.random_state, part))
         parts, names = frozenset({part}), self._names_in(one)
-        return PartialSums(sent, scale, classes, math.inf, (counts,), parts, self._seeded, names)
+        return PartialSums(sent, counter.scale, classes, math.inf, counts, parts, self._seeded, names)
+
+    def _counter(self, dimension: int, classes: int, users: int | None) -> tuple[JointPlan, VectorCounter]:
+        sent = self._sent(classes, dimension, check_integer("users", users, low=1))
+        return sent, VectorCounter(sent.plan.protocol, PublicScale.of(self.public_scale), sent.made)
 
     def _publish(self, sums: PartialSums) -> PrivateDiscriminant:
         n, sent = sums.users, sums.public

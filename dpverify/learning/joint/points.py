@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.learning.features import PublicFeatures
-from dpverify.learning.joint.sending import VectorCounts
+from dpverify.learning.files.counters import VectorCounts, vectors_counted
 from dpverify.learning.planner import Planner
 from dpverify.planning.kernels.rungs import rmse_of_spread_points
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
@@ -42,7 +42,7 @@ class PointPlan:
 
     def counted(self, points: NDArray[np.float64], rng: np.random.Generator) -> VectorCounts:
         """Return what some users send, shape (some, d), with their part of the noise."""
-        return VectorCounts(len(points), self.plan.protocol.sample_view(points, rng))
+        return vectors_counted(self.plan.protocol, None, points, None, rng)
 
     def density(self, counts: VectorCounts) -> MeanDensity:
         """Return the estimate of all users' counts."""

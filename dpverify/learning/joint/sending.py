@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.guarantee import Budget
+from dpverify.learning.files.counters import VectorCounts, vectors_counted
 from dpverify.learning.joint.moments import ClassMoments
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
 from protocols.classes.frozen import dataclass
 
-__all__ = ["JointPlan", "VectorCounts", "joint_plan"]
-
-_BLOCK_ENTRIES = 2**22
+__all__ = ["JointPlan", "joint_plan"]
 
 
 @dataclass(frozen=True)
@@ -39,28 +38,7 @@ class JointPlan:
         - points: Scaled, shape (some, d).
         - labels: Shape (some,).
         """
-        protocol = self.plan.protocol
-        counts = np.zeros((self.made.coordinates, 2), dtype=np.int64)
-        size = max(1, _BLOCK_ENTRIES // self.made.coordinates)
-        for start in range(0, len(points), size):
-            here = slice(start, start + size)
-            counts += protocol.sample_view(self.made.vectors(points[here], labels[here]), rng)
-        return VectorCounts(len(points), counts)
-
-
-@dataclass(frozen=True, eq=False)
-class VectorCounts:
-    """How often every coordinate and sign was sent by some users, shape (coordinates, 2).
-
-    **Not private** before it is of all users: until then a part of the noise is missing.
-    """
-
-    users: int
-    counts: NDArray[np.int64]
-
-    def __add__(self, other: VectorCounts) -> VectorCounts:
-        """Return what both groups have sent."""
-        return VectorCounts(self.users + other.users, self.counts + other.counts)
+        return vectors_counted(self.plan.protocol, self.made, points, labels, rng)
 
 
 @functools.lru_cache(maxsize=64)

@@ -197,6 +197,12 @@ class Schedule:
         """How far each listed law's views are from those of its families."""
         return [law.claims.apart(law.protocol) for law in self._listed]
 
+    @cached_property
+    def _telling(self) -> list[int]:
+        """Which listed laws tell everything, so that there is nothing to list of them; of joint changes none is."""
+        masses = [law.claims.infinite_mass(law.protocol, self.threat_model) for law in self._listed]
+        return [number for number, mass in enumerate(masses) if mass == 1.0 and number not in self._joint]
+
     @property
     def notes(self) -> tuple[str, ...]:
         """What is said of the steps among the days."""
@@ -258,6 +264,8 @@ class Schedule:
             return ends[0] if len(ends) == 1 else BetweenCurves(*ends)
 
         def exact() -> PrivacyCurve:
+            if any(self._counts(number)[0][law] for law in self._telling):
+                raise CapacityError("a run without noise tells everything.")
             if self._joint:
                 return self._together(reference_delta, relative_width, *self._counts(number))
             laws = self._families(reference_delta, relative_width)
@@ -325,7 +333,7 @@ class Schedule:
             self._families_known = [
                 family
                 for number, law in enumerate(self._listed)
-                if number not in self._joint
+                if number not in self._joint and number not in self._telling
                 for family in _met(number, law.claims.near_families(law.protocol, self.threat_model, tail, loose=loose))
             ]
             self._found_for, self._laws = reference_delta, None
@@ -360,6 +368,8 @@ class Schedule:
             return total([(self.at_most, Interval(one, one))]).upper
         try:
             epsilons, found = [0.0] * len(self._listed), self._listing(delta)
+            for number in self._telling:
+                epsilons[number] = math.inf
         except CapacityError:
             return math.inf
         for number, (protocol, claims) in self._joint.items():

@@ -50,9 +50,9 @@ _OMITTED = 70.0
 _STEEPEST = 700.0
 _MOST = 2**52
 """So many reports: their number, and half of it, is exact as a float."""
-_AT_ONCE = 16
+_AT_ONCE = 32
 """How many sums are inverted together, so that what is in between stays small."""
-_ALIKE = 0.5
+_ALIKE = 1.0
 """How far apart, in standard deviations, the means of sums that are inverted together may be under each tilt."""
 _REACH = 2.0
 """Half the distance of neighbouring tilts, in standard deviations."""

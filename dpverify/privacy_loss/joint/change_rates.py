@@ -32,7 +32,7 @@ _LEAST_AROUND = 2.0**20 * _RESOLUTION
 """Sizes below this would be coarse multiples of it."""
 _SHARES = np.linspace(-1.0, 1.0, 5)
 """The levels of midpoints, of the farthest one that counts."""
-_STEEP = np.array([0.3, 0.35, 0.4, 0.45, 0.5])
+_STEEP = np.linspace(0.3, 0.5, 9)
 """Midpoints whose sizes, up to 1/2, are on the grid: from 0.3 on they grow fast with the size."""
 _FINE_FROM = 0.05
 """From this ratio of the farthest midpoint to the size on, more midpoints between are looked at."""

@@ -29,7 +29,7 @@ from dpverify.privacy_loss.joint.change_rates import ChangeGrid, looseness
 from dpverify.privacy_loss.joint.largest_move import LargestMove, RestMoments
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms, Nodes, all_faded, log_moduli_of
-from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
+from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at, tilts_tried
 from dpverify.privacy_loss.windows.grid import dominating_grid
 from dpverify.privacy_loss.windows.saddle import ManyMoments
 from dpverify.rounding import SUBNORMAL, UNIT
@@ -167,14 +167,11 @@ class JointChange:
     @functools.cached_property
     def _moved(self) -> tuple[list[dict[int, list[LossAtoms]]], float]:
         """The losses of every move, by size and level, and a bound on their error: made where a finite loss counts."""
-        sizes, places = self._grid.sizes, [self._grid.moves(index) for index in range(self._grid.sizes.size)]
-        moves = [
-            (move, bool(sizes[index] <= self._finite))
-            for index, row in enumerate(places)
-            for _, each in row
-            for move in each
-        ]
-        made = [pair.all_moved(*zip(*moves, strict=True)) for pair in self._full]
+        places = [self._grid.moves(index) for index in range(self._grid.sizes.size)]
+        moves = [move for row in places for _, each in row for move in each]
+        counts = [sum(len(each) for _, each in row) for row in places]
+        finite = np.repeat(self._grid.sizes <= self._finite, counts).tolist()
+        made = [pair.all_moved(moves, finite) for pair in self._full]
         each, whole = [iter(atoms) for atoms, _ in made], list[dict[int, list[LossAtoms]]]()
         for row in places:
             whole.append({level: [next(atoms) for atoms in each for _ in some] for level, some in row})
@@ -283,6 +280,7 @@ class JointChange:
 
     def _sought(self, cost: Cost, most: float = math.inf) -> tuple[float, float]:
         """Return the tilt of about the least cost, and an estimate of that."""
+        self._looked_at[2].know(tilts_tried(self.deviation))
         return best_tilt(cost, functools.partial(self.estimate, most=most), self.deviation)
 
     def _least(self, cost: Cost, most: float = math.inf) -> float:

@@ -30,7 +30,7 @@ from dpverify.privacy_loss.composing.attained_mix import Parts, composed_mix
 from dpverify.privacy_loss.joint.change_rates import ChangeGrid
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.characteristic import LossAtoms, log_moduli_of
-from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at
+from dpverify.privacy_loss.windows.contour import Contour, Cost, best_tilt, epsilon_at, log_delta_at, tilts_tried
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots
 from dpverify.privacy_loss.windows.saddle import ManyMoments, total_loss
 from dpverify.privacy_loss.windows.transform import Composition
@@ -259,6 +259,8 @@ class RealMoves:
 
     def _least(self, cost: Cost) -> float:
         """Return the least cost that is found: any tilt gives a bound."""
+        for _, moments in self._looked_at:
+            moments.know(tilts_tried(self.deviation))
         tilt, _ = best_tilt(cost, self.estimate, self.deviation)
         if tilt not in self._known:
             exponent, deviation = self.estimate(tilt)

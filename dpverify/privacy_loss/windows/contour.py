@@ -22,6 +22,7 @@ phi(theta) e^(v theta (theta-1) / 2) times `(w / pi) sum e^(-v s^2/2) / s^2 <= e
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
@@ -32,10 +33,9 @@ from numpy.typing import NDArray
 
 from dpverify.privacy_loss.windows.characteristic import Nodes
 from dpverify.rounding import UNIT, summation_error
-from dpverify.search import least_argument
 from protocols.classes.frozen import dataclass
 
-__all__ = ["Contour", "Cost", "best_tilt", "epsilon_at", "log_delta_at"]
+__all__ = ["Contour", "Cost", "best_tilt", "epsilon_at", "log_delta_at", "tilts_tried"]
 
 Cost = Callable[[float, float], float]
 """Of ln J and the tilt, where `H_x <= J e^(-tilt x)` for every x: what it bounds, the less the better."""
@@ -50,13 +50,14 @@ _MOST_NODES = 2**14
 _NOTHING, _THIN, _MOST_LOOKED_AT = -20.0, 1e-6, 0.6
 """The logarithm of what is nearly nothing, where nodes are thinned, and the share of an integral that gaps may make up;
 and the share of the nodes up to which it pays."""
-_TILT_STEP = 0.02
+_TILT_STEP = 0.01
 """Logarithms of tilts are multiples of this, so that queries next to each other share one."""
-_TILTS, _TILT_STEPS = 12, 8
-"""So many are tried, where rare losses count and where they do not; and golden sections between, to about a multiple.
+_LEAST_TILT, _TILTS, _DOUBLED = 0.39, 9, math.log(2.0)
+"""The first that is tried, times the standard deviation of the loss, and how many, each twice the one before: where
+rare losses count and where they do not.
 """
-_LEAST_TILT, _MOST_TILT = 0.3, 100.0
-"""Of those that are tried, times the standard deviation of the loss."""
+_APART = 0.1
+"""Between those that are tried next to the best of them, in logarithms."""
 
 
 @dataclass(frozen=True)
@@ -201,14 +202,41 @@ def best_tilt(cost: Cost, estimate: Callable[[float], tuple[float, float]], devi
     - deviation: Of the loss, about.
     """
 
-    def estimated(log_tilt: float) -> float:
-        tilt = math.exp(log_tilt)
+    def estimated(tilt: float) -> float:
         exponent, spread = estimate(tilt)
         # The integral of a Gaussian over a kernel that is wider.
         return cost(exponent - math.log(math.sqrt(2.0 * math.pi) * spread * tilt * (1.0 + tilt)), tilt)
 
-    tried = np.linspace(math.log(_LEAST_TILT / deviation), math.log(_MOST_TILT / deviation), _TILTS)
-    place = int(np.argmin([estimated(float(log_tilt)) for log_tilt in tried]))
-    low, high = float(tried[max(place - 1, 0)]), float(tried[min(place + 1, _TILTS - 1)])
-    best = least_argument(estimated, low, high, steps=_TILT_STEPS)
-    return math.exp(_TILT_STEP * round(best / _TILT_STEP)), estimated(best)
+    tilts = tilts_tried(deviation)
+    points, values = [math.log(tilt) for tilt in tilts], [estimated(tilt) for tilt in tilts]
+    place = min(max(int(np.argmin(values)), 1), len(points) - 2)
+    first = points[place] + _DOUBLED * _vertex(*values[place - 1 : place + 2])
+
+    def at(steps: float) -> float:
+        return math.exp(min(max(first + _APART * steps, points[0]), points[-1]))
+
+    @functools.cache
+    def nearby(steps: int) -> float:
+        return estimated(at(steps))
+
+    steps = 0
+    while abs(steps) * _APART < _DOUBLED:
+        lower = min(steps - 1, steps + 1, key=nearby)
+        if nearby(lower) >= nearby(steps):
+            break
+        steps = lower
+    best = at(steps + _vertex(*(nearby(each) for each in (steps - 1, steps, steps + 1))))
+    tilt = math.exp(_TILT_STEP * round(math.log(best) / _TILT_STEP))
+    return tilt, estimated(tilt)
+
+
+def _vertex(before: float, here: float, after: float) -> float:
+    """Return where a parabola through three values, at -1, 0 and 1, is the least; 1 at most, on either side."""
+    bend = before - 2.0 * here + after
+    # Without a valley that is at the lower end.
+    return min(max(0.5 * (before - after) / bend, -1.0), 1.0) if bend > 0.0 else math.copysign(1.0, before - after)
+
+
+def tilts_tried(deviation: float) -> list[float]:
+    """Return where `best_tilt` looks first for a loss of about this standard deviation: each twice the one before."""
+    return [math.ldexp(_LEAST_TILT / deviation, place) for place in range(_TILTS)]

@@ -25,6 +25,9 @@ _APART = 0.3
 _NEAR = 0.25
 """How near to the wanted tilt is near enough, in units of one per deviation: the tilted mean is off by this much."""
 
+_LARGEST_EXPONENT = 600.0
+"""Of factors that stay within the floats."""
+
 
 class LossMoments:
     """The moment generating function of one loss; what was computed at a tilt is kept.
@@ -67,6 +70,26 @@ class ManyMoments:
         self._known: dict[float, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
         for row, (losses, log_masses) in enumerate(laws):
             self._losses[row, : losses.size], self._log_masses[row, : losses.size] = losses, log_masses
+        self._masses = np.exp(self._log_masses)
+
+    def know(self, tilts: Sequence[float]) -> None:
+        """Compute at once what is asked for at tilts each of which is twice the one before."""
+        exponents = [
+            np.abs(self._losses).max() * tilts[-1],
+            -self._log_masses.min(where=self._masses > 0.0, initial=0.0),
+        ]
+        if tilts[0] in self._known or max(exponents) > _LARGEST_EXPONENT:
+            return
+        grown = np.exp(tilts[0] * self._losses)
+        for place, tilt in enumerate(tilts):
+            if place > 0:
+                grown *= grown
+            weights = self._masses * grown
+            totals = weights.sum(axis=1)
+            weights *= self._losses
+            means = weights.sum(axis=1) / totals
+            weights *= self._losses
+            self._known[tilt] = np.log(totals), np.maximum(weights.sum(axis=1) / totals - means * means, 0.0)
 
     def at(self, tilt: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the logarithms of the moment generating functions at a tilt, and their second derivatives."""

@@ -2,14 +2,17 @@ import math
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from dpverify.changes import Full, L2Ball, L2Bounded
 from dpverify.claims.shared.bitsum_pairs import (
     Pairs,
     least_noise,
     least_normal_deviation,
+    loss_of_bits,
     negligible,
     noise_tail,
     normal_deviation,
@@ -59,8 +62,10 @@ def test_searches_begin_near_normal_noise_that_meets_the_target(mechanisms: int)
     assert 9e-7 < tail - math.exp(0.5) * other <= 1e-6
 
 
-@pytest.mark.parametrize(("lacking", "most"), [(8e-4, 1), (1.1e-3, 1), (2e-3, 2), (-5e-2, 3)])
-def test_what_a_guess_lacks_costs_few_proofs(lacking: float, most: int) -> None:
+@pytest.mark.parametrize(
+    ("lacking", "square", "most"), [(8e-4, 64.0, 1), (1.1e-3, 1024.0, 1), (2e-3, 64.0, 2), (-5e-2, 64.0, 3)]
+)
+def test_what_a_guess_lacks_costs_few_proofs(lacking: float, square: float, most: int) -> None:
     proved = list[float]()
 
     def epsilon(bound: Any, noise: float) -> float:
@@ -70,9 +75,21 @@ def test_what_a_guess_lacks_costs_few_proofs(lacking: float, most: int) -> None:
         return proved[-1]
 
     class Bound(str):
-        guessed = "guess"
+        guessed, change = "guess", SimpleNamespace(full=square)
 
     found = least_noise(epsilon, cast(Any, Bound()), 0.5, 2.0, 1e6, 5e-4, slope=1.1)
     assert len(proved) <= most
     assert found is not None
     assert (1.0 - 5e-4) * 0.5 <= (1.0 + lacking) * found**-1.05 <= 0.5
+
+
+def test_bits_of_points_of_a_ball_reveal_no_more_than_their_largest_loss_and_some_do() -> None:
+    # Two bits: all pairs of points on a grid of the disc, against the sum of the larger logarithms of both ratios.
+    square = 0.5
+    angles, radii = np.meshgrid(np.linspace(0.0, 2.0 * np.pi, 97), math.sqrt(square) * np.linspace(0.0, 1.0, 9))
+    chances = 0.5 + 0.5 * np.stack([radii * np.cos(angles), radii * np.sin(angles)], axis=-1).reshape(-1, 2)
+    before, after = chances[:, None], chances[None]
+    losses = np.maximum(np.log(after / before), np.log((1.0 - after) / (1.0 - before))).sum(axis=-1)
+    most = loss_of_bits(L2Ball(square, 2))
+    assert 0.99 * most <= losses.max() <= most * (1.0 + 1e-12)
+    assert loss_of_bits(L2Ball(1.0, 2)) == loss_of_bits(L2Bounded(square, 2)) == loss_of_bits(Full(1)) == math.inf

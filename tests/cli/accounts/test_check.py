@@ -105,6 +105,19 @@ def test_a_manifest_is_made_anew(tmp_path: Path, capsys: pytest.CaptureFixture[s
         assert said in capsys.readouterr().out
 
 
+def test_a_manifest_promises_no_less_than_is_kept(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file, proof = tmp_path / "plan.json", tmp_path / "proof.json"
+    plan = manifest([Asked("seen", RandomizedResponse(60, 0.25), 1, 50)], delta="1e-3", certificates={1: PROOF})
+    proof.write_text("another")
+    for data, said in (
+        (plan.data, f"Refused: {proof} is another certificate than that of the manifest."),
+        (plan.data.replace(plan.guarantee["epsilon"].encode(), b"0.1", 1), "Refused: on 1 day epsilon is "),
+    ):
+        file.write_bytes(data)
+        assert main(["check", str(file)]) == 1
+        assert capsys.readouterr().out.startswith(said)
+
+
 def test_a_device_is_no_file(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "/dev/null"]) == 2
     assert "must be a certificate or a manifest, but it is no file." in capsys.readouterr().err

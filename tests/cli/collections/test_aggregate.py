@@ -74,10 +74,14 @@ def test_a_density_is_estimated_at_the_points_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    asked = Query("a=b", density=30, dimension=2, bandwidth=1).asked(RandomizedResponse(80, 0.25), None)
-    plan = manifest([asked], delta="1e-3")
+    names = ("a=b", "other")
+    bits = RandomizedResponse(80, 0.25)
+    plan = manifest(
+        [Query(name, density=30, dimension=2, bandwidth=1).asked(bits, None) for name in names], delta="1e-3"
+    )
     plan.write("plan.json")
-    sums = Sums(plan.hash, {"a=b": np.full(30, 80)}, {"a=b": np.full((30, 2), 40)})
+    users, counts = dict.fromkeys(names, np.full(30, 80)), dict.fromkeys(names, np.full((30, 2), 40))
+    sums = Sums(plan.hash, users, counts)
     Path("sums.json").write_text(sums.to_json())
     np.save("grid.npy", np.zeros((3, 2)))
     assert main(["aggregate", "plan.json", "sums.json", "--at", "a=b=grid.npy", "--json"]) == 0
@@ -85,8 +89,16 @@ def test_a_density_is_estimated_at_the_points_of_a_file(
     assert [(row["of"], row["bucket"], abs(row["value"]) < 1e-9) for row in rows] == [
         ("density", place, True) for place in range(3)
     ]
+    np.save("others.npy", np.zeros((2, 2)))
+    two = ["--at", "a=b=grid.npy", "--at", "other=others.npy"]
+    assert main(["aggregate", "plan.json", "sums.json", *two, "--json"]) == 0
+    shown = [row["query"] for row in json.loads(capsys.readouterr().out)["rows"]]
+    assert shown == ["a=b"] * 3 + ["other"] * 2
     for wrong in ("grid.npy", "a=b=nothing.npy", "c=grid.npy"):
         assert main(["aggregate", "plan.json", "sums.json", "--at", wrong]) == 2
+    capsys.readouterr()
+    assert main(["aggregate", "plan.json", "sums.json", *two, "--at", "other=grid.npy"]) == 2
+    assert capsys.readouterr().err == "--at='other=grid.npy' must be QUERY=FILE, each query once.\n"
 
 
 def test_a_file_of_candidates_is_read_line_by_line(
@@ -102,4 +114,4 @@ def test_a_file_of_candidates_is_read_line_by_line(
     assert {text for row in rows for text in row["strings"]} == {"one\u2028line", "\x0ctwo", ""}
     Path("words.txt").write_bytes(b"\xff\n")
     assert main(["aggregate", "plan.json", "sums.json", "--candidates", "words.txt"]) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    assert capsys.readouterr().err == "--candidates='words.txt' must be text in UTF-8.\n"

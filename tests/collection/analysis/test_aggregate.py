@@ -5,13 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Mapping
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.collection.analysis.aggregate import Aggregate, aggregate
+from dpverify.collection.analysis.aggregate import Aggregate, _cost, _Counted, _kept, _paid, aggregate
 from dpverify.collection.analysis.intervals import Tails, sum_law
 from dpverify.collection.analysis.sums import Reader, Sums
 from dpverify.collection.client import cell
@@ -19,6 +22,7 @@ from dpverify.collection.design import Design, design
 from dpverify.collection.manifest import Manifest, manifest
 from dpverify.collection.query import Asked, Query
 from dpverify.collection.rotations.turned import planned
+from dpverify.guarantee import Interval
 from dpverify.spending.ledger import BudgetExceededError, PrivacyLedger
 from protocols.bitsum import NegativeBinomial, Poisson, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
@@ -208,6 +212,40 @@ def test_labels_and_vectors_have_intervals(tmp_path: Path) -> None:
         assert aggregate(plan, made(plan, {name: counts}, THERE)).alarms
 
 
+def test_what_is_paid_is_what_one_user_may_change_once_for_each_batch() -> None:
+    ledger, words = Recorded(), Asked("words", Poisson(FEW, 900.0), 20, THERE, "buckets")
+    each: Any = SimpleNamespace(asked=words)
+    sums = Sums("0", {"words": np.array([THERE])}, {"words": np.array([[1]])}, frozenset({("Monday", "words", 0)}))
+    for one, times in ((sums, 1), (sums, 1), (dataclasses.replace(sums, files=frozenset()), 3)):
+        _paid(ledger, [each], one)
+        _paid(ledger, [each], one)
+        assert ledger.runs == [[(words.protocol, 2, THERE)]] * times
+
+
+class Recorded(PrivacyLedger):
+    """A ledger that notes what is spent and accounts for nothing."""
+
+    def __init__(self) -> None:
+        self.runs, self.labels = list[Any](), list[tuple[str, Any]]()
+
+    def spent(self) -> Any:
+        return SimpleNamespace(days=self.labels, epsilon=Interval(0.0, 1.0))
+
+    def spend_all(self, runs: Any, *, label: str = "") -> Any:
+        self.runs.append(runs)
+        self.labels.append((label, None))
+        return self.spent()
+
+
+def test_draws_of_clients_are_charged_to_every_level() -> None:
+    each = _Counted(Asked("q", RandomizedResponse(100, 0.25), 3, 50), 100, np.zeros((3, 1), dtype=np.int64), 50, False)
+    off, rounded = Fraction(1, 1000) * 300 / 50, Fraction(300, 2**128)
+    assert _cost(Fraction(1, 1000), each) == (off, rounded)
+    assert _kept(0.05, Fraction(1, 1000), each) == float((1 - off) * Fraction(0.05) - rounded)
+    assert _kept(1e-35, Fraction(0), each) == float(Fraction(1e-35) - rounded) < 0.99e-35
+    assert _kept(1e-40, Fraction(0), each) == 0.0
+
+
 @pytest.mark.long
 def test_what_is_told_was_paid_before(tmp_path: Path) -> None:
     rng = np.random.default_rng(2)
@@ -278,6 +316,7 @@ def test_what_cannot_be_told_is_refused() -> None:
         (dataclasses.replace(fine, manifest="0" * 64), "manifest"),
         (Sums(plan().hash, {}, {}), "sums"),
         (dataclasses.replace(fine, users={**fine.users, "features": np.array([2_700, 0, 2_700])}), "sums of features"),
+        (dataclasses.replace(fine, users={**fine.users, "features": np.full(3, 2_699)}), "users=2699 of features"),
     ):
         with pytest.raises(ValueError, match=rf"^{argument}.* must .*\.$"):
             aggregate(plan(), sums)

@@ -1,13 +1,17 @@
 """Discriminants as files: read as they were written, and not believed."""
 
 import json
+import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pandas
 import pytest
 
+from dpverify.guarantee import Budget, Interval
+from dpverify.learning.files import discriminants
 from dpverify.learning.files.model import NOT_PROVED, load_model, save_model
 from dpverify.learning.joint.discriminant import PrivateDiscriminant
 from tests.learning.points import blobs
@@ -41,8 +45,18 @@ def test_what_is_read_is_what_was_written(model: PrivateDiscriminant, tmp_path: 
             assert again.guarantee_.epsilon == 1.0
 
 
-@pytest.mark.long
-def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path) -> None:
+def test_a_protocol_keeps_the_budget_by_the_upper_end_of_its_account(
+    model: PrivateDiscriminant, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ends = iter([Interval(0.9, 1.0), Interval(0.9, math.nextafter(1.0, 2.0))])
+    monkeypatch.setattr(discriminants, "account", lambda protocol, **_: SimpleNamespace(epsilon=next(ends)))
+    assert discriminants._proved(model.protocol_, Budget(1, "1e-6")) == 1.0
+    with pytest.raises(ValueError, match=r"do not keep the epsilon=1\.0 and delta=1e-06"):
+        discriminants._proved(model.protocol_, Budget(1, "1e-6"))
+
+
+@pytest.mark.parametrize("proved", [False, pytest.param(True, marks=pytest.mark.long)])
+def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path, proved: bool) -> None:
     path = tmp_path / "model.npz"
     save_model(model, path)
     with np.load(path) as file:
@@ -76,7 +90,7 @@ def test_a_header_is_not_believed(model: PrivateDiscriminant, tmp_path: Path) ->
         ({"notes": {}}, {}, "its notes must be a list of texts"),
         ({"notes": [[]]}, {}, "its notes must be a list of texts"),
     ]
-    for changes, arrays, why in cases:
+    for changes, arrays, why in cases if proved else cases[3:]:
         np.savez(path, **{**parts, "header": np.array(json.dumps({**header, **changes})), **arrays})  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=rf"^\S+ must be a model that dpverify has written \(.*{why}"):
-            load_model(path)
+            load_model(path, proved=proved)

@@ -3,14 +3,19 @@
 import json
 import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from dpverify.claims.records import record_of
+from dpverify.guarantee import Budget
+from dpverify.learning.base import PlannedBitsums
 from dpverify.learning.classifier import PrivateDensityClassifier
-from dpverify.learning.files.model import NOT_PROVED, load_model, save_model
+from dpverify.learning.files.model import NOT_PROVED, _prove, load_model, save_model
 from dpverify.planning.kernels.rungs import kernels
+from protocols.bitsum import LocalRandomizedResponse, RandomizedResponse
 from tests.learning.points import blobs
 
 pytestmark = pytest.mark.filterwarnings("ignore::dpverify.learning.guarantee.PrivacyWarning")
@@ -71,7 +76,9 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
         {"header": np.array(json.dumps({**header, "format": "other"}))},
         {"header": np.array(json.dumps({**header, "dimension": -1}))},
         {"header": np.array(json.dumps({**header, "settings": {"kernel": "inner-product", "fit": 1}}))},
-        {"header": np.array([{}], dtype=object)},
+        {"header": np.array(arrays["header"], dtype=object)},  # the same, as a pickle has it
+        {"reported_counts": 0 * arrays["reported_counts"]},
+        {"reported_counts": arrays["reported_counts"][:1]},
     ):
         np.savez(path, **{**arrays, **change})  # type: ignore[arg-type]
         with pytest.raises(ValueError, match=r"model\.npz must be a model that dpverify has written"):
@@ -101,6 +108,41 @@ def edited(path: Path, changes: dict[str, Any], **arrays: Any) -> None:
         parts = {name: file[name] for name in file.files}
     header = {**json.loads(str(parts["header"])), **changes}
     np.savez(path, **{**parts, "header": np.array(json.dumps(header)), **arrays})
+
+
+def test_a_header_is_checked_and_what_is_not_proved_says_so_once(tmp_path: Path) -> None:
+    path, model = tmp_path / "model.npz", small(epsilon=math.inf, delta="1e-5")
+    rr = [record_of(RandomizedResponse(users, 0.25)) for users in model.reported_counts_.tolist()]
+    for changes, why in (({"bitsums": rr}, "must have exact sums"), ({"notes": ["by me"]}, "notes must be those of")):
+        save_model(model, path)
+        edited(path, changes)
+        with pytest.raises(ValueError, match=why):
+            load_model(path)
+    save_model(model, path)
+    edited(path, {"bitsums": rr, "epsilon": 1.0})
+    for _ in range(2):
+        read = load_model(path, proved=False)
+        found = read.guarantee_
+        assert (found.point.epsilon, found.epsilon, found.notes) == (1.0, 6.0, (NOT_PROVED,))
+        assert Budget(1, "1e-5").delta == found.delta
+        save_model(read, path)
+
+
+def test_the_parameters_of_each_class_are_proved() -> None:
+    right = RandomizedResponse(30, 0.25)
+
+    def prove(bitsum: Any, keeps: bool = True) -> None:
+        planner: Any = SimpleNamespace(bitsum="rr", budget=Budget(1, "1e-6"), keeps=lambda one: keeps)
+        _prove(planner, PlannedBitsums({30: bitsum}))
+
+    prove(right)
+    for bitsum, keeps, why in (
+        (right, False, r"do not keep the epsilon=1\.0 and delta=1e-06"),
+        (RandomizedResponse(31, 0.25), True, "for as many users"),
+        (LocalRandomizedResponse(30, 0.25), True, "must have run rr"),
+    ):
+        with pytest.raises(ValueError, match=why):
+            prove(bitsum, keeps)
 
 
 @pytest.mark.long

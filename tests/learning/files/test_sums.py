@@ -9,6 +9,7 @@ import pytest
 from dpverify.learning.base import FIXED_SEED
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
+from dpverify.learning.files.sums import pairs_of
 from tests.learning.points import blobs
 from tests.refusals import refused
 
@@ -42,6 +43,10 @@ def test_what_does_not_fit_together_is_refused() -> None:
             sums + model.partial_sums(X, y, part=5)
     with refused("part=4"):
         sums + sums
+    seeded = dataclasses.replace(sums, parts=frozenset({5}), seeded=True)
+    assert (sums + seeded).seeded
+    assert (seeded + sums).seeded
+    assert not (sums + dataclasses.replace(sums, parts=frozenset({5}))).seeded
     with refused("parts=frozenset()"):
         dataclasses.replace(sums, parts=frozenset())
     with pytest.raises(ValueError, match=r"^partial sums have names="):
@@ -80,3 +85,9 @@ def test_sums_keep_the_note_of_their_seed() -> None:
     assert FIXED_SEED in seeded.fit_sums(parts[1]).guarantee_.notes
     sums = PrivateDensity(bits=4, bitsum="poisson", random_state=np.random.default_rng(0)).partial_sums(X, part=0)
     assert FIXED_SEED in PrivateDensity(bits=4, bitsum="poisson").fit_sums(sums).guarantee_.notes
+
+
+def test_two_rows_are_no_pair_of_points_and_labels() -> None:
+    for chunk, what in ((np.zeros((2, 3)), "a ndarray at 0"), ((1, 2, 3), "a tuple of 3 at 0")):
+        with pytest.raises(TypeError, match=rf"^chunks must yield pairs .* but yields {what}\.$"):
+            list(pairs_of([chunk]))

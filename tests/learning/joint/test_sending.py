@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dpverify.guarantee import Budget
+from dpverify.learning.files.counters import VectorCounts
 from dpverify.learning.joint.moments import ClassMoments
-from dpverify.learning.joint.sending import VectorCounts, joint_plan
+from dpverify.learning.joint.sending import joint_plan
 from tests.samples import sphere
 
 

@@ -30,6 +30,15 @@ def test_what_is_exported_is_read_back(days: list[Day]) -> None:
     assert from_event(to_event(days)) == tuple(days)
 
 
+def test_repetitions_within_repetitions_multiply_and_an_event_is_of_all_users() -> None:
+    twice = dp_accounting.SelfComposedDpEvent(
+        dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(20.0), 3), 4
+    )
+    assert from_event(twice) == (Day(CentralGaussian(1, 10.0), 12),)
+    with pytest.raises(ValueError, match=r"^honest=5 must be omitted"):
+        to_event([(RandomizedResponse(9, 0.25), 1, 5)])
+
+
 def test_a_gaussian_event_is_the_same_mechanism_on_both_sides() -> None:
     event = dp_accounting.ComposedDpEvent(
         [dp_accounting.SelfComposedDpEvent(dp_accounting.GaussianDpEvent(20.0), 30), dp_accounting.GaussianDpEvent(8.0)]

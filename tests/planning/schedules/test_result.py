@@ -6,11 +6,12 @@ import time
 
 import pytest
 
-from dpverify.guarantee import Interval
+from dpverify.guarantee import Adjacency, Interval
 from dpverify.planning.account import account
 from dpverify.planning.schedules import result
-from dpverify.planning.schedules.result import after_days, never_falling
-from dpverify.planning.schedules.schedule import Day
+from dpverify.planning.schedules.result import account_schedule, after_days, never_falling
+from dpverify.planning.schedules.schedule import Day, Schedule
+from dpverify.planning.steps.step import NoisyStep
 from protocols.bitsum import NegativeBinomial, RandomizedResponse
 from tests.planning.schedules.test_schedule import days, scheduled
 
@@ -73,6 +74,17 @@ def test_the_curve_over_the_days_holds_what_the_first_days_cost(monkeypatch: pyt
         assert end.width < 0.02 * end.upper
     with pytest.raises(ValueError, match=r"must be a delta above 0 for a curve over the days"):
         scheduled(days(200, 300), epsilon=1).cumulative()
+
+
+def test_after_few_runs_it_is_what_these_cost_and_a_user_takes_part_in_some() -> None:
+    found = scheduled([(RandomizedResponse(60, 0.25), 3)], delta="1e-4")
+    assert found.cumulative([1, 3]) == [
+        (1, scheduled(days(60), delta="1e-4", relative_width=1e-5).epsilon),
+        (3, found.epsilon),
+    ]
+    assert account([(RandomizedResponse(60, 0.25), 3)], delta="1e-4", at_most=2).instances == 2
+    steps = Schedule([(NoisyStep(3.0), 2)], adjacency="add-remove")
+    assert account_schedule(steps, delta="1e-4").guarantee.adjacency is Adjacency.ADD_REMOVE
 
 
 def test_a_curve_over_the_days_at_the_least_delta() -> None:

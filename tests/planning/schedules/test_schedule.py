@@ -13,6 +13,7 @@ from dpverify.claims.shared.buckets import under_estimating
 from dpverify.planning.account import account
 from dpverify.planning.schedules.result import ScheduleResult
 from dpverify.planning.schedules.schedule import Schedule
+from dpverify.planning.steps.step import NoisyStep
 from protocols.bitsum import CentralGaussian, NegativeBinomial, Poisson, Pure, RandomizedResponse, ThreeNB
 from protocols.histogram import Histogram
 from protocols.kde import KernelDensityProtocol
@@ -258,6 +259,25 @@ def test_a_day_without_noise_tells_all(bare: Any) -> None:
     found = account([(bare, 1), (RandomizedResponse(10, 0.3), 3)], at_most=2, delta=0.5)
     assert found.epsilon.lower == math.inf
     assert account([(CentralGaussian(3, 1.0), 1), (CentralGaussian(3, 0.0), 1)], delta=0.5).epsilon.lower == math.inf
+    # What the days before it tell is still known, and the table shows both.
+    fine = scheduled(days(10, p=0.3), delta=0.1)
+    found = scheduled([*days(10, p=0.3), (bare, 1)], delta=0.1)
+    (_, first), (_, both) = found.cumulative([1, 2])
+    assert both.lower == found.schedule.basic_epsilon(0.1) == math.inf
+    assert first.lower <= fine.epsilon.upper
+    assert fine.epsilon.lower <= first.upper < 1.05 * fine.epsilon.upper
+    assert "inf" in str(found)
+
+
+def test_each_day_lies_between_its_two_listed_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dpverify.planning.schedules.levels._MOST_LISTED", 3)
+    made = Schedule(days(*range(20, 40)))
+    users = [law.protocol.users for law in made._listed]
+    ends = [(users[above], users[below]) for above, below in zip(made._above, made._below, strict=True)]
+    assert all(least <= day <= most for (least, most), day in zip(ends, range(20, 40), strict=True))
+    assert len(users) == 3
+    with pytest.raises(ValueError, match=r"^at_most=1 must be omitted for adjacency='add-remove'"):
+        Schedule([(NoisyStep(1.0), 2)], at_most=1, adjacency="add-remove")
 
 
 def test_a_law_that_cannot_be_listed_leaves_an_answer() -> None:

@@ -223,3 +223,11 @@ def test_what_the_first_cell_adds() -> None:
     assert (least <= rates[0, 0] * (shares[:, None] * grid.sizes[0]) ** 2 + crowd + 1e-15).all()
     # Of counts that move far more, small |phi| of those that would move little says nothing.
     assert (crowd[:3] <= 1e-12).all()
+
+
+@pytest.mark.parametrize("square", [16.0, 512.0])
+def test_what_lies_between_moves_costs_little_where_midpoints_grow_fast_too(square: float) -> None:
+    # Next to t = 1/2 the farthest midpoint grows without bound; F = t^2 is the least around it, as for normal noise.
+    grid = ChangeGrid(L2Ball(square, 1024), 14.0)
+    rates, _ = grid.rates(on_grid(grid, lambda t, _: 27.0 / square * t * t))
+    assert float(rates[1:].max()) * square <= 27.0 * 1.0016

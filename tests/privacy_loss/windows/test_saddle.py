@@ -127,3 +127,19 @@ def test_saddle_points_of_laws_of_two_scales(rare: float) -> None:
     for mean in (0.01, 1.0, 100.0):
         _, reached, variance = total.moments(total.tilt_at(mean))
         assert abs(reached - mean) <= 0.5 * math.sqrt(variance)
+
+
+def test_moments_at_doubled_tilts_are_those_at_each() -> None:
+    laws = [(LOSSES, LOG_MASSES), (np.array([2.0]), np.array([-0.5])), (np.array([-0.1, 0.1]), np.log([0.475, 0.525]))]
+    tilts, many, each = [0.3, 0.6, 1.2, 2.4], ManyMoments(laws), ManyMoments(laws)
+    many.know(tilts)
+    for tilt in tilts:
+        assert tilt in many._known
+        for found, alone in zip(many.at(tilt), each.at(tilt), strict=True):
+            assert found == pytest.approx(alone, rel=1e-9, abs=1e-12)
+    # What would leave the floats is left to be asked for one by one.
+    for losses, log_masses, steepest in (([-9.0, 9.0], [-1.0, -1.0], 80.0), ([-9.0, 9.0], [-1.0, -720.0], 1.0)):
+        far = ManyMoments([(np.array(losses), np.array(log_masses))])
+        far.know([0.5 * steepest, steepest])
+        assert not far._known
+        assert np.isfinite(far.at(steepest)).all()

@@ -1,5 +1,7 @@
 """Plans over lists as a table and as a figure."""
 
+from fractions import Fraction
+
 from dpverify.planning.sweeps.comparison import plan_grid
 
 
@@ -13,6 +15,15 @@ def test_the_table_names_what_was_listed_and_nothing_else() -> None:
     assert head == ["budget", "epsilon", "n", "bitsum", "method", "RMSE", "messages", "epsilon"]
     assert sum("exact" in line for line in lines) == 4
     assert all(len(line) <= 80 for line in lines)
+
+
+def test_what_an_instance_may_spend_is_rounded_down() -> None:
+    (found,) = plan_grid([(1, "1e-6")], users=100, instances=7, bitsums=["local-rr"], methods=["published"]).comparisons
+    (row,) = found.plans
+    (line,) = (line.split() for line in str(found).split("\n") if line.startswith("local-rr") and "=" not in line)
+    shown = [Fraction(word) for word in line[-3:-1]]
+    assert shown[0] <= row.epsilon0 < shown[0] * Fraction("1.001")
+    assert shown[1] <= row.delta0 < shown[1] * Fraction("1.01")
 
 
 def test_a_plan_that_failed_is_told() -> None:

@@ -1,7 +1,9 @@
 """The table of what was spent."""
 
+from dataclasses import replace
 from pathlib import Path
 
+from dpverify.guarantee import Interval
 from dpverify.spending.ledger import PrivacyLedger
 from protocols.local.labels import LabelRandomizedResponse
 
@@ -17,3 +19,5 @@ def test_the_table_says_what_is_spent_of_what(tmp_path: Path) -> None:
     assert "and 2 lines before." in shown
     assert "Spent: epsilon from 2.75 to 2.75 at the" in shown
     assert spent.head in shown
+    wide = replace(spent, epsilon=Interval(1.23456789, 2.34567812))
+    assert "Spent: epsilon from 1.23456 to 2.34568 at the" in str(wide)
