@@ -12,13 +12,12 @@ from dpverify.serve.work import Question, Way, accounted, honest, planned
 from tests.cli.words import Run, runner
 
 LINKS = (
-    {"bitsum": "poisson", "users": "50", "instances": "2"},
+    {"bitsum": "poisson", "users": "50", "instances": "2", "honest": "1/2"},
     {
         "bitsum": "central-discrete-laplace",
         "users": "40",
         "instances": "4",
         "squared_change": "1",
-        "honest": "1/2",
         "epsilon": "2",
     },
 )

@@ -38,6 +38,7 @@ def test_an_upload_is_taken_once_also_by_a_service_that_was_killed(tmp_path: Pat
             ("PUT", begin + other, b"\0" * 100_000, 413),
             ("PUT", begin + other.upper() + "0", changed, 400),
             ("PUT", begin + other[:-1], changed, 400),
+            ("PUT", begin + other + "00", changed, 400),
             ("PUT", "/uploads/night/" + other, changed, 404),
             ("PUT", "/", changed, 404),
             ("GET", begin + key, b"", 405),

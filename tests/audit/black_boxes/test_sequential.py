@@ -46,3 +46,14 @@ def test_the_stages_do_not_depend_on_the_blocks() -> None:
     after = next(n for n in range(50, 1_001, 50) if bets[1].update([x[n - 50 : n] for x in outputs]))
     assert bets[0].refuted_after == bets[1].refuted_after
     assert after - 50 < bets[0].refuted_after <= after
+
+
+def test_pairs_share_one_wealth() -> None:
+    rng = np.random.default_rng(3)
+    outputs = [rows(bit, rng, 500) for bit in (0, 1)]
+    wealth = []
+    for places in ([(0, 1)], [(1, 0)], [(0, 1), (1, 0)]):
+        bets = StagedBets(places, [(0.6, 0.0)], level=1e-300, detect=0.1, seed=0)
+        assert not bets.update(outputs)
+        wealth.append(bets.log_wealth)
+    assert 1.0 < wealth[2] <= max(wealth[:2])

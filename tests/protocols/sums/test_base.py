@@ -121,7 +121,7 @@ def test_signed_integers_and_real_numbers_are_sent_as_steps(made: Any) -> None:
     assert (signed.levels, signed.step) == (4, 1)
     values = [-2, 2, -1]
     assert_mean([signed.run(values, rng, participants=3) for _ in range(1500)], -1, 7.5)
-    sent = [signed.report(v, entropy) for _ in range(1500) for v in values]
+    sent = [signed.report(v, entropy) for _ in range(500) for v in values]
     heard = [signed.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
     assert_mean(signed.analyze(heard, participants=3), -1, 7.5)
     # The plain protocol reads the same of numbers moved by 2.
@@ -132,7 +132,7 @@ def test_signed_integers_and_real_numbers_are_sent_as_steps(made: Any) -> None:
     values = np.array([-0.1, 0.3, 0.0])
     variance = step**2 * (7.5 + rounding)
     assert_mean([real.run(values, rng, participants=3) for _ in range(1500)], 0.2, variance)
-    sent = [real.report(v, entropy) for _ in range(1500) for v in ("0", -0.1, Fraction(0.3))]
+    sent = [real.report(v, entropy) for _ in range(500) for v in ("0", -0.1, Fraction(0.3))]
     heard = [real.view([s for each in sent[i : i + 3] for s in each]) for i in range(0, len(sent), 3)]
     assert_mean(real.analyze(heard, participants=3), 0.2, variance)
     for values, number in (([0.31], 0.31), ([float("nan")], "inf"), ([-0.2], -0.2)):
