@@ -316,7 +316,9 @@ def largest_epsilon0(
     start = min(max(epsilon, 1e-3 if randomizer == "laplace" else 1e-9), most)
     if not curve(start).meets(epsilon, delta):
         # epsilon0 <= epsilon is enough but for what delta0 adds, and for the least scale that is tried.
-        raise InfeasibleBudgetError(f"epsilon={epsilon!r} at delta={delta!r} is met by no epsilon0 that was tried.")
+        raise InfeasibleBudgetError(
+            f"epsilon={epsilon!r} at delta={typed(delta)} is met by no epsilon0 that was tried."
+        )
     # The leading pair decides, as a rule: the others are asked where it does.
     met = _largest(lambda epsilon0: curve(epsilon0).meets(epsilon, delta, leading=True), start, most)[0]
     if not curve(met).meets(epsilon, delta):

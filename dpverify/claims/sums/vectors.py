@@ -39,7 +39,7 @@ from dpverify.privacy_loss.joint.real_moves import RealMoves
 from dpverify.rounding import UNIT
 from protocols.sums.vectors import UnaryVectorSum
 
-__all__ = ["SquaredErrors", "UnaryVectorClaims"]
+__all__ = ["SquaredErrors", "UnaryVectorClaims", "bits_of_message"]
 
 _PLACES = 2**14
 """Quantiles of a coordinate by which means over the rotation are computed."""
@@ -146,7 +146,7 @@ class UnaryVectorClaims(MechanismClaims[UnaryVectorSum]):
 
     def bytes_per_user(self, protocol: UnaryVectorSum) -> float:
         """Return the expected payload of a user's messages in bytes, each the bits that tell 2d symbols apart."""
-        return self.messages_per_user(protocol) * math.ceil(math.log2(2 * protocol.dimension)) / 8.0
+        return self.messages_per_user(protocol) * bits_of_message(protocol.dimension) / 8.0
 
     def _count(self, protocol: UnaryVectorSum, places: NDArray[np.float64], share: float) -> IntegerLaw:
         noise = self._noise(protocol).noise_law(protocol.noise, share, views.TAIL)
@@ -203,3 +203,8 @@ def _clipped(dimension: int, clip: float) -> float:
     log_density = math.lgamma(dimension / 2.0) - math.lgamma((dimension - 1.0) / 2.0) - 0.5 * math.log(math.pi)
     density = 2.0 * np.exp(log_density + (dimension - 2.0) * np.log(np.cos(angles)))
     return dimension * float(0.5 * (end - start) * np.sum(weights * density * (np.sin(angles) - limit) ** 2))
+
+
+def bits_of_message(dimension: int) -> int:
+    """Return what tells 2d symbols apart, each a coordinate and a sign: the bits of a message of a sum of vectors."""
+    return (2 * dimension - 1).bit_length()

@@ -29,7 +29,7 @@ from typing import ClassVar
 import numpy as np
 
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.sums.vectors import UnaryVectorClaims
+from dpverify.claims.sums.vectors import UnaryVectorClaims, bits_of_message
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.planning.plan import plan
 from dpverify.privacy_loss.shuffling.amplification import variation_ratio
@@ -116,7 +116,7 @@ def vector_peers(budget: BudgetLike, *, users: int, dimension: int) -> tuple[Vec
 
 def _one_bit_bytes(dimension: int) -> int:
     """Return what a message for each coordinate takes that says which, and the bit: as signed unary ones are priced."""
-    return math.ceil(dimension * math.ceil(math.log2(2 * dimension)) / 8)
+    return math.ceil(dimension * bits_of_message(dimension) / 8)
 
 
 def _one_bit(budget: Budget, users: int, dimension: int) -> float:

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from dpverify.changes import Full
 from dpverify.claims.bitsum.baselines import least_sigma
-from dpverify.claims.sums.vectors import UnaryVectorClaims
+from dpverify.claims.sums.vectors import UnaryVectorClaims, bits_of_message
+from dpverify.digits import typed
 from dpverify.guarantee import Budget, BudgetLike, Guarantee, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.answers import PROOF, upper_bound, within_limits
 from dpverify.planning.sums.peers import VectorPeer, central_rmse, vector_peers
@@ -54,8 +55,7 @@ BYTES = (100, 300, 1000, 3000)
 """Limits for a user that are compared where none are given."""
 _ATTEMPTS, _LEAST_DELTA = 8, 1e-280
 _GUESSES, _NEARLY, _LACKING, _FALLS = 4, 3e-4, 5e-3, 0.45
-"""Guesses before each attempt, how near they shall come to what is aimed at, what they lack to a proof at first, and of
-which power of the scale that falls."""
+"""Guesses before each attempt, how near they shall come, what they lack at first, and of which power that falls."""
 _FAILS, _RAISED = 1.05, 1.5
 """Not rotated: from which excess on guesses fail at a scale, too small for them, and how much larger the next is."""
 _NEAR = 2e-3
@@ -227,11 +227,11 @@ def _checked(budget: BudgetLike, users: int, dimension: int) -> tuple[Budget, in
     """Return the budget, and the bits of a message."""
     target = Budget.of(budget)
     if target.delta == 0.0:
-        raise InfeasibleBudgetError(f"delta={target.delta!r} must be positive: one count may lose any amount.")
+        raise InfeasibleBudgetError("delta=0.0 must be positive: one count may lose any amount.")
     if target.delta < _LEAST_DELTA:
-        raise ValueError(f"delta={target.delta!r} must be at least {_LEAST_DELTA:g}: smaller tails are not listed.")
+        raise ValueError(f"delta={typed(target.delta)} must be at least {_LEAST_DELTA:g}: none is listed below.")
     check_integer("users", users, low=1, high=_MOST_USERS)
-    return target, math.ceil(math.log2(2 * check_integer("dimension", dimension, low=1, high=2**24)))
+    return target, bits_of_message(check_integer("dimension", dimension, low=1, high=2**24))
 
 
 @dataclass(frozen=True)

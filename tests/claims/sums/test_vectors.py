@@ -9,6 +9,7 @@ import pytest
 from dpverify.changes import Full
 from dpverify.claims.bitsum.baselines import least_sigma
 from dpverify.claims.registry import mechanism_claims_of
+from dpverify.claims.sums.vectors import bits_of_message
 from dpverify.guarantee import ThreatModel
 from dpverify.planning.account import account
 from protocols.bitsum import NegativeBinomial, Poisson
@@ -99,3 +100,7 @@ def test_errors_and_messages_without_a_rotation() -> None:
     same = replace(protocol, l1=None)
     assert "l1" not in CLAIMS.parameters(same)
     assert account(protocol, delta=1e-6).epsilon == account(same, delta=1e-6).epsilon
+
+
+def test_a_message_has_the_bits_that_tell_coordinates_and_signs_apart() -> None:
+    assert [bits_of_message(d) for d in (1, 2, 3, 4, 384, 2**24)] == [1, 2, 3, 3, 10, 25]

@@ -68,6 +68,8 @@ def test_what_cannot_be_planned() -> None:
         plan_vectors(("30", "1e-6"), users=400, dimension=9, ratio=1.1)
     with pytest.raises(InfeasibleBudgetError, match=r"delta=0\.0 must be positive"):
         plan_vectors((1, 0), users=100, dimension=8)
+    with pytest.raises(ValueError, match=r"^delta=1e-300 must be at least 1e-280: "):
+        plan_vectors((1, "1e-300"), users=1000, dimension=4)
     with pytest.raises(ValueError, match="max_bytes=3 must be omitted where ratio=2 is given"):
         plan_vectors((1, 1e-6), users=100, dimension=8, ratio=2, max_bytes=3)
     with pytest.raises(ValueError, match=r"ratio=1\.0 must be"):
