@@ -17,10 +17,12 @@ import numpy as np
 import pytest
 from flint import arb, ctx
 
+from dpverify.collection import manifest as module
 from dpverify.collection.client import Client, draws
 from dpverify.collection.densities.signs import Signs
 from dpverify.collection.manifest import Manifest, _Period, asked_in, manifest, recomputed
 from dpverify.collection.query import Asked
+from dpverify.collection.recipes import recipe_of
 from dpverify.collection.uploads import Collector
 from dpverify.guarantee import CapacityError, InfeasibleBudgetError, ThreatModel
 from dpverify.planning.account import account
@@ -102,8 +104,19 @@ def test_several_days_are_charged_and_accounted_each() -> None:
 
 def test_each_number_of_days_is_accounted_and_charged_for_itself() -> None:
     """As the two before, of laws that are so small that every run has it."""
-    run, deltas = Poisson(50, 40.0), {1: "1e-3", 3: "1e-3"}
-    plan = manifest([("sum", run, 2)], delta=deltas)
+    run, deltas, tails = Poisson(50, 40.0), {1: "1e-3", 3: "1e-3"}, list[Fraction]()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "_recipe", lambda asked, tail: tails.append(tail) or recipe_of(asked.protocol, tail))
+        plan = manifest([("sum", run, 2)], delta=deltas)
+    # All cut tails of 2 sums of 50 users are nearly what both guarantees have left for a day.
+    factors = [
+        Fraction(delta) + Fraction(math.exp(float(said["epsilon"])))
+        for said, delta in zip(plan.guarantees, deltas.values(), strict=True)
+    ]
+    room = min(
+        Fraction(delta) / 1000 / factor / days for (days, delta), factor in zip(deltas.items(), factors, strict=True)
+    )
+    assert 0.98 * room < 100 * tails[0] < room * Fraction(995, 1000)
     once = Fraction(plan.guarantee["charged"]["probability"])
     for said, (days, delta) in zip(plan.guarantees, deltas.items(), strict=True):
         before = Fraction(delta) * Fraction(999, 1000)

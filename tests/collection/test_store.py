@@ -7,6 +7,7 @@ import random
 import signal
 import sqlite3
 from collections import Counter
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +165,7 @@ def test_neither_keys_nor_the_order_of_arrival_are_stored_and_nothing_is_left(tm
     assert found != sorted(found, key=lambda row: row[1], reverse=True)  # but once in 2,704,156
     content = b"".join(path.read_bytes() for path in (tmp_path / "day").iterdir())
     assert not [key for key in keys if key in content]
+    assert not {blake2b(key, digest_size=16).digest() for key in keys} & {key for key, _ in found}  # who guesses a key
     store.release("q")
     content = b"".join(path.read_bytes() for path in (tmp_path / "day").iterdir() if path.is_file())
     assert database.execute(columns).fetchall() == []

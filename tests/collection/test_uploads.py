@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 from dpverify.audit.clients.vectors import value
 from dpverify.collection.client import Client, draws, largest
 from dpverify.collection.manifest import manifest
-from dpverify.collection.uploads import Collector, UploadError
+from dpverify.collection.uploads import Collector, UploadError, to_bits
 from protocols.bitsum import ThreeNB
 from protocols.rappor.response import Rappor
 from protocols.shuffler import shuffle
@@ -100,6 +101,25 @@ def test_nothing_is_let_in_that_no_client_can_send(name: str, mutations: int) ->
         assert (found, fields.size) == (name, len(largest(query)))
         let_in += 1
     assert 0 < let_in < mutations
+
+
+def test_both_counts_hold_the_same_flood() -> None:
+    plan = made("3nb")
+    (query,) = plan.content["queries"]
+    collector, (whole,) = Collector(plan.data, plan.hash), sent("3nb", 1, 1)
+    noise, flood = (len(query["tables"][name]) for name in ("noise", "flood"))
+    begin, widths = collector.begin("3nb"), [most.bit_length() for most in largest(query)]
+    corners = [0, 1, noise, noise + 1, noise + 2, flood, flood + 1, noise + flood, noise + flood + 1]
+    let_in = 0
+    for up, down in itertools.product(corners, corners[:-1]):
+        payload = np.packbits(to_bits(np.array([[up, down, 0, 0]]), widths)).tobytes()
+        assert len(begin + payload) == len(whole)
+        if possible(query, payload):
+            let_in += collector.parse(begin + payload)[1].tolist() == [up, down, 0, 0]
+        else:
+            with pytest.raises(UploadError):
+                collector.parse(begin + payload)
+    assert 0 < let_in < 72
 
 
 def test_what_is_no_bytes_or_of_another_manifest_is_refused() -> None:

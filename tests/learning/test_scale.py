@@ -31,6 +31,13 @@ def test_what_each_scale_does() -> None:
     np.testing.assert_allclose(boxed, [[0, -1], [-1, 1], [-0.9, 1]])
 
 
+def test_nobody_takes_part_with_more_than_norm_1() -> None:
+    X = np.outer([0.1, 0.99, 1.01, 1.5, 3.0, 1e200], [2.0, 0.0])
+    assert np.linalg.norm(PublicScale.of(2.0)(X), axis=1) == pytest.approx([0.1, 0.99, 1.0, 1.0, 1.0, 1.0])
+    tiny = np.array([[3e-30, 4e-30], [0.0, 0.0]], dtype=np.float32)  # whose squares are 0
+    np.testing.assert_allclose(PublicScale.of("unit")(tiny, single=True), [[0.6, 0.8], [0, 0]], rtol=1e-6)
+
+
 @pytest.mark.parametrize(
     ("value", "message"),
     [

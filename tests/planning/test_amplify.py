@@ -52,6 +52,13 @@ def test_one_user_s_noise_has_the_closed_form_of_its_law() -> None:
     assert found.upper < 1.001 * found.lower
 
 
+def test_rounds_of_two_classes_and_a_delta0_of_one_report_count() -> None:
+    once, twice = (amplify("k-rr", classes=2, users=20, delta=1e-3, epsilon0=1.0, rounds=rounds) for rounds in (1, 2))
+    assert twice.epsilon.lower > 1.2 * once.epsilon.upper
+    assert amplify(users=20, delta=1e-3, epsilon0=1.0, delta0=1e-9).published == {}
+    assert len(amplify(users=20, delta=1e-3, epsilon0=1.0).published) == 2
+
+
 def test_what_the_leading_pair_meets_is_met_by_all(monkeypatch: pytest.MonkeyPatch) -> None:
     usual, meets = largest_epsilon0(1.0, users=20, delta=1e-3), Amplification.meets
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -55,7 +56,12 @@ def test_nobody_does_nothing_and_more_than_all_are_refused() -> None:
         attack(Poisson(100, 50.0), 101, BUDGET, 1)
 
 
-@pytest.mark.long
+def test_a_density_is_moved_to_the_farther_side() -> None:
+    row = replace(plan("rr", BUDGET, users=60), protocol=Poisson(60, 40.0, estimate="under"))
+    found = density_attack(DensityRow(FourierPairs(3, 1.0), 4, 8, 4.0, row, 0.1), 3, BUDGET)
+    assert found.capped.upper == -found.capped.lower > 0.0
+
+
 @pytest.mark.parametrize(
     ("family", "pairs", "reached"),
     [
@@ -66,7 +72,7 @@ def test_nobody_does_nothing_and_more_than_all_are_refused() -> None:
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, LSQFamily) else None,
 )
-@pytest.mark.parametrize("bitsum", ["rr", "poisson"])
+@pytest.mark.parametrize("bitsum", ["rr", pytest.param("poisson", marks=pytest.mark.long)])
 def test_no_query_of_a_density_is_moved_by_more(family: LSQFamily, pairs: int, reached: float, bitsum: str) -> None:
     row = plan(bitsum, BUDGET, users=100, instances=4)
     made = DensityRow(family, pairs, pairs * family.Q, 4.0, row, 0.1)

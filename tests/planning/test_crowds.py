@@ -3,7 +3,11 @@
 import functools
 import itertools
 import math
+from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +15,10 @@ from numpy.typing import NDArray
 
 from dpverify.claims.bitsum import BITSUM_CLAIMS
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.guarantee import CapacityError
+from dpverify.guarantee import Budget, CapacityError, Interval, Side
+from dpverify.planning import crowds
 from dpverify.planning.account import account
-from dpverify.planning.crowds import CrowdRow, crowd, crowd_of
+from dpverify.planning.crowds import CrowdRow, crowd, crowd_of, epsilon_among
 from dpverify.planning.plan import plan
 from dpverify.planning.sweeps.comparison import plan_bitsums
 from dpverify.planning.sweeps.setting import FailedPlan
@@ -333,6 +338,20 @@ def test_plans_that_are_there_are_accounted_as_they_are() -> None:
     found = crowd_of(plans, fractions=["1", "0.5"])
     again = crowd(("1", "1e-6"), users=100, instances=2, bitsums=["poisson", "local-rr"], fractions=["1", "0.5"])
     assert found == again
+
+
+def test_the_plan_is_a_bound_for_as_many_as_it_is_made_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    row, budget, asked = plan("rr", ("1", "1e-4"), users=60, honest=50), Budget("1", "1e-4"), list[Any]()
+    found = Interval(0.4, 1.1)
+    monkeypatch.setattr(crowds, "account", lambda of, **how: asked.append(how) or SimpleNamespace(epsilon=found))
+    estimate = replace(row, guarantee=replace(row.guarantee, side=Side.ESTIMATE))
+    for honest, of, upper in ((50, row, row.guarantee.epsilon), (49, row, 1.1), (50, estimate, 1.1)):
+        assert epsilon_among(honest, row.protocol, of, budget, instances=3) == Interval(0.4, upper)
+        how = asked.pop()
+        assert (how["instances"], how["honest"], how["delta"]) == (3, honest, Fraction("1e-4"))
+        assert how["threat_model"] is row.guarantee.threat_model
+    with pytest.raises(ValueError, match=r"^malicious=61 must be an integer in \[0, 60\]"):
+        crowd(budget, users=60, malicious=61)
 
 
 def test_progress_counts_plans_and_accounts() -> None:

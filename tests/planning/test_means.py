@@ -94,5 +94,7 @@ def test_plain_values(many: MeanPlans) -> None:
     found = json.loads(json.dumps(many.to_dict(), allow_nan=False))
     assert [row["mechanism"] for row in found["rows"]] == NAMES
     assert (found["users"], found["instances"], found["least_local_rmse"]) == (400, 4, None)
+    (shuffled,) = (row for row in found["rows"] if row["mechanism"] == "shuffled-mean")
+    assert shuffled["published"] is None  # its source is of one mean
     with pytest.raises(ValueError, match=r"^users=0 must be an integer in \[1, inf\)\.$"):
         plan_means((1, 0), users=0)

@@ -154,7 +154,7 @@ def audit_mechanism(
             if looks.stands(report.verdict):
                 break
     if bets is not None and bets.refuted_after is not None:
-        result = _bet(bets, bets.refuted_after, claimed, at, how)
+        result = _bet(bets, bets.refuted_after, claimed, at)
         return _refuted(given, claimed, at, pairs, [result], bets.refuted_after, how, _seen_in(bets.seen_in), inspected)
     assert report is not None
     asked = claimed is not None and report.verdict is Verdict.UNDECIDED
@@ -169,7 +169,7 @@ def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets)
         yield outputs
 
 
-def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float, how: AuditOptions) -> AuditResult:
+def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float) -> AuditResult:
     more = f"not {claimed}"
     if isinstance(claimed, Budget):
         more = f"epsilon > {unrounded(claimed.epsilon)} at delta {delta:.3g}"
@@ -233,7 +233,7 @@ def _report(
         how.level,
         how.trials,
         how.seed,
-        limits=_limits(looks, found, calls, further, how, claimed, delta, resolution, inspected.looks),
+        limits=_limits(looks, found, calls, further, how, resolution, inspected.looks),
         diagnosis=(
             *_diagnosis(best, looks.constant),
             *(f"A rare outcome tells the inputs apart, {one.details['rare']}" for one in refuting),
@@ -293,8 +293,6 @@ def _limits(
     calls: Sequence[AuditResult],
     further: Sequence[AuditResult],
     how: AuditOptions,
-    claimed: Claimed,
-    delta: float,
     resolution: float | None,
     inside: Sequence[Look],
 ) -> Limits:

@@ -3,13 +3,14 @@
 import json
 import math
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from dpverify.audit.black_boxes.black_box import audit_mechanism
+from dpverify.audit.black_boxes.black_box import _bet, audit_mechanism
 from dpverify.audit.black_boxes.mechanism_report import MechanismReport
 from dpverify.audit.black_boxes.neighbours import neighbouring_inputs
 from dpverify.audit.running.target import Target, TargetError
@@ -277,3 +278,10 @@ def test_a_leak_is_refuted_within_twice_the_draws_of_who_knows_it(leak: Any, dra
         audit_mechanism(Target(leak, batch=True), (1.1, 0), pair, trials=draws, seed=seed).verdict for seed in range(6)
     ]
     assert found.count(Verdict.VIOLATES) >= 5
+
+
+def test_a_claim_that_bets_refute_is_told_in_full() -> None:
+    bets: Any = SimpleNamespace(log_wealth=9.0)
+    found = _bet(bets, 700, Budget("1.99996", 0), 0.0)
+    assert found.evidence.startswith("epsilon > 1.99996 at delta 0, the claim; refuted after 700 outputs")
+    assert found.p_value == 2.0 * math.exp(-9.0)

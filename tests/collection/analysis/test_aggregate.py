@@ -317,6 +317,10 @@ def test_what_cannot_be_told_is_refused() -> None:
         (Sums(plan().hash, {}, {}), "sums"),
         (dataclasses.replace(fine, users={**fine.users, "features": np.array([2_700, 0, 2_700])}), "sums of features"),
         (dataclasses.replace(fine, users={**fine.users, "features": np.full(3, 2_699)}), "users=2699 of features"),
+        (
+            dataclasses.replace(fine, files=frozenset((day, "features", 0) for day in "MT")),
+            "sums of features",
+        ),
     ):
         with pytest.raises(ValueError, match=rf"^{argument}.* must .*\.$"):
             aggregate(plan(), sums)

@@ -1,5 +1,7 @@
 """The table and the figure of designs."""
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 
 from dpverify.collection.design import design
@@ -28,6 +30,9 @@ def test_a_design_shows_what_binds_and_what_errs() -> None:
     (line,) = (line.split() for line in str(budget).splitlines() if "binds" in line)
     assert line[1:3] == ["0.12345649", "1.00000049e-06"]  # as it is: no other one is kept
     assert budget.limits[0].guarantee.epsilon <= float(line[4]) <= 0.12345649
+    (limit,) = budget.limits
+    near = replace(limit, guarantee=replace(limit.guarantee, epsilon=0.123456411))
+    assert " 0.12345642 " in str(replace(budget, limits=(near,)))  # rounded up, but not beyond the budget
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:2] == ["features", "words"]
     assert "1,800 of them honest" in axes.get_title(loc="left")
