@@ -172,7 +172,8 @@ def beside_curves(front: SumFront | VectorFront) -> tuple[str, float, Curves]:
             central_rmse(front.budget, front.dimension),
         )
         points = [("signed unary messages", row.messages_per_user, row.rmse) for row in front.plans]
-        points += [(row.name, float(row.messages), row.rmse) for row in front.peers]
+        # By family, PREAMBLE with all blocks or some: four curves can be told apart.
+        points += [(row.name.split(",")[0], float(row.messages), row.rmse) for row in front.peers]
     lines = []
     for name in dict.fromkeys(name for name, _, _ in points):
         # Of as many messages the least error counts.

@@ -111,6 +111,10 @@ def test_fronts_of_numbers_and_vectors_stand_beside() -> None:
     assert beside_curves(beside)[2].lines[-1].x == (1.0,)
     assert "another" in str(beside)
     assert beside.plot().lines[1].get_xydata().tolist() == [[16.0, 3.0]]
+    names = ("one bit per coordinate", "PrivUnit, shuffled", "PREAMBLE, all blocks", "PREAMBLE, 50% of the blocks")
+    peers = tuple(replace(peer, name=name, rmse=9.0 + place) for place, name in enumerate(names))
+    beside = replace(vectors, peers=peers)  # all that there are, in as many curves as can be told apart
+    assert [line.label for line in beside_curves(beside)[2].lines][1:] == [*names[:1], "PrivUnit", "PREAMBLE"]
     assert "--dimension 4 --peers" in replace(small(), beside=(beside,)).to_html()
     page = with_fronts.to_html()
     assert "Numbers and vectors" in page
