@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from dpverify.digits import typed
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.statistics.family import AuditResult
@@ -18,7 +19,7 @@ def exact_result(reference: Any, claim: Budget) -> AuditResult:
     epsilon = account(reference, instances=1, delta=claim.exact_delta).epsilon
     refuted, proved = epsilon.lower > claim.exact_epsilon, epsilon.upper <= claim.exact_epsilon
     ends = epsilon.to_dict()  # as decimals, of which a claim of the upper one is proved
-    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {claim.delta:.15g}"
+    shown = f"the parameters give epsilon in [{ends['lower']!r}, {ends['upper']!r}] at delta {typed(claim.delta)}"
     if refuted or proved:
         shown += f", claimed {claim.epsilon:.15g}"
     else:

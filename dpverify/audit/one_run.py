@@ -22,7 +22,7 @@ from dpverify.audit.running.runner import Trials, block_generator, run
 from dpverify.audit.running.target import Runnable, Target, target_of
 from dpverify.claims.local.base import LocalClaims
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.digits import rounded_down
+from dpverify.digits import rounded_down, typed
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.search import bisected
 from dpverify.statistics.bounds.claim_test import shown_against
@@ -90,7 +90,7 @@ class OneRunReport(AuditReport):
         (result,) = self.results
         epsilon, delta = result.details["epsilon_lower"], result.details["delta"]
         shown = rounded_down(epsilon, 4)
-        told = f"With confidence {1 - self.level:.4g}: epsilon >= {shown} at delta {delta:.3g}, of any mechanism"
+        told = f"With confidence {1 - self.level:.4g}: epsilon >= {shown} at delta {typed(delta)}, of any mechanism"
         if self.mu_lower is None:
             return f"{told}."
         told += f"; not mu-GDP below mu = {rounded_down(self.mu_lower, 4)}"
@@ -257,7 +257,7 @@ def _result(
         # Both follow from the p-value; the search for the lower end stops just before it.
         lower, shown = shown_against(lower, epsilon, delta, refuted=p_value <= level)
     else:
-        shown = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}, claimed {claimed.words}"
+        shown = f"epsilon >= {rounded_down(lower, 4)} at delta {typed(delta)}, claimed {claimed.words}"
     return AuditResult(
         "privacy of the canaries",
         p_value,

@@ -21,6 +21,7 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     assert as_typed(said, options) == (
         "--flood-p=1 is more than --p=0.5, unlike xp=3 and epsilon0=2; --threat-model='model' is one."
     )
+    assert as_typed("honest=Decimal('NaN') must be a finite number.", {}) == "honest='NaN' must be a finite number."
     # What is an option already stays one, and a name without a value is a word.
     assert as_typed("--p=1 and the p of it", {"p": "--p"}) == "--p=1 and the p of it"
     assert as_typed("epsilon0=None must be given.", {"epsilon0": "--epsilon0"}) == "--epsilon0 must be given."

@@ -125,6 +125,13 @@ def test_what_is_no_batch_is_not_written(tmp_path: Path) -> None:
         Batches(other.data, other.hash).read(path)
 
 
+def test_what_is_written_survives_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed = list[bool]()
+    monkeypatch.setattr(Batches, "write_packed", lambda self, made, pieces, *, durable: flushed.append(durable))
+    batches("rr").write(tmp_path / "0", [], batch="b", query=0, instance=0, users=1, count=1)
+    assert flushed == [True]
+
+
 def test_a_file_that_shrinks_while_it_is_read_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("dpverify.collection.batches._CHUNK", 1 << 10)
     count, path = 200_000, tmp_path / "0"

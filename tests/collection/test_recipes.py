@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.collection.recipes import cut_draws, randomizers, recipe_of, unary_recipe
 from dpverify.collection.rotations.turned import Turned, planned
-from dpverify.collection.tables import negative_binomial, poisson
+from dpverify.collection.tables import coin, negative_binomial, poisson
 from dpverify.guarantee import ThreatModel
 from protocols.bitsum import (
     CentralGaussian,
@@ -93,6 +93,8 @@ def test_reports_cost_nothing() -> None:
     ):
         assert recipe_of(protocol, Fraction(0)).charge == 0
     assert recipe_of(VectorSum(9, 4, 3, 0.1), Fraction(0)).charge == 0  # powers of two
+    made = recipe_of(Rappor(4, 1, f=0.5, p=0.2, q=0.7), Fraction(0)).tables
+    assert made == {"flip": coin(Fraction(1, 4)), "zero": coin(Fraction(0.2)), "one": coin(Fraction(0.7))}
     # A probability that 128 bits do not hold is charged, for each bit and report.
     tiny = Rappor(4, 1, f=1e-300, p=0.2, q=0.7, reports=3)
     assert 0 < recipe_of(tiny, Fraction(0)).charge <= Fraction(4 * 4, 2**128)

@@ -1,6 +1,8 @@
 """What the estimators share."""
 
+import math
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -8,7 +10,7 @@ import pytest
 
 from dpverify.guarantee import Budget
 from dpverify.learning import base
-from dpverify.learning.base import SummedEstimator
+from dpverify.learning.base import FIXED_SEED, SummedEstimator
 from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.density import PrivateDensity
 from dpverify.learning.files.counters import private_generator
@@ -37,6 +39,15 @@ def test_bitsums_are_planned_for_the_budget_and_all_that_a_point_changes(monkeyp
         assert asked.pop() == ("rr", Budget("1", 1e-6), 32, public.squared_change)
         assert found.promised is not None
         assert (found.promised.epsilon, found.promised.delta) == (1.0, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("own", "theirs", "epsilon", "noted"),
+    [(None, False, 1.0, 0), (None, True, 1.0, 1), (3, False, 1.0, 1), (3, True, math.inf, 0)],
+)
+def test_a_seed_of_either_is_noted_where_there_is_noise(own: Any, theirs: bool, epsilon: float, noted: int) -> None:
+    sums: Any = SimpleNamespace(seeded=theirs)
+    assert PrivateDensity(epsilon=epsilon, random_state=own)._notes(sums) == (FIXED_SEED,) * noted
 
 
 def test_columns_names_are_those_of_the_last_fit() -> None:

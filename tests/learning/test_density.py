@@ -2,6 +2,8 @@
 
 import math
 import pickle
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -61,6 +63,16 @@ def test_warnings() -> None:
         PrivateDensity(epsilon=math.inf).fit(points(30))
     with pytest.warns(PrivacyWarning, match=r"^The estimate has 30 users, and noise .* about [\d,]+ users are needed"):
         PrivateDensity(bits=32).fit(points(30))
+
+
+def test_what_is_clipped_is_not_told_and_all_must_be_there_who_were_planned_for() -> None:
+    with pytest.warns(PrivacyWarning):
+        made = PrivateDensity(epsilon=math.inf, bits=8).fit(points(30))
+    assert made.estimate_.clipped_fraction is None
+    sent: Any = SimpleNamespace(dimension=3, plan=SimpleNamespace(protocol=SimpleNamespace(users=4)))
+    sums: Any = SimpleNamespace(users=3)
+    with pytest.raises(ValueError, match=r"^sums has 3 users, but must have the users=4 "):
+        PrivateDensity()._publish_vectors(sums, sent)
 
 
 def test_there_is_no_logarithm_of_an_estimate_that_may_be_negative() -> None:

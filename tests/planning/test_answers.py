@@ -9,7 +9,7 @@ import pytest
 
 from dpverify.changes import Full, L2Ball, L2Bounded
 from dpverify.guarantee import CapacityError, Interval, ThreatModel
-from dpverify.planning.answers import answered, change_of, chosen_threat_model, honest_users, within_limits
+from dpverify.planning.answers import answered, between, change_of, chosen_threat_model, honest_users, within_limits
 from dpverify.privacy_loss.composing.bounds import LargestLossCurve
 
 
@@ -45,6 +45,10 @@ def test_a_number_between_two_floats_is_asked_for_at_both() -> None:
     assert epsilon.lower < Fraction("0.1") < epsilon.upper
     assert delta == Interval(0.99 - epsilon.upper, 1.01 - epsilon.lower)
     assert statement == (epsilon.lower, delta.upper)
+
+
+def test_a_falling_curve_is_largest_at_the_lower_end() -> None:
+    assert between(lambda at: Interval(1.0 - at, 1.5 - at), Interval(0.25, 0.5)) == Interval(0.5, 1.25)
 
 
 def test_each_reference_that_was_tried_bounds_what_is_asked_for() -> None:

@@ -25,7 +25,7 @@ from dpverify.audit.results import POWER
 from dpverify.audit.running.outputs import Raising, RowTarget, Samplers
 from dpverify.audit.running.runner import Trials, run
 from dpverify.audit.running.target import Runnable, Target, target_of
-from dpverify.digits import unrounded
+from dpverify.digits import typed, unrounded
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, Verdict, decide
@@ -172,7 +172,7 @@ def _until_refuted(drawn: Iterable[list[NDArray[np.float64]]], bets: StagedBets)
 def _bet(bets: StagedBets, after: int, claimed: Claimed, delta: float) -> AuditResult:
     more = f"not {claimed}"
     if isinstance(claimed, Budget):
-        more = f"epsilon > {unrounded(claimed.epsilon)} at delta {delta:.3g}"
+        more = f"epsilon > {unrounded(claimed.epsilon)} at delta {typed(delta)}"
     return AuditResult(
         "privacy of the output, anytime",
         2.0 * math.exp(-bets.log_wealth),

@@ -20,7 +20,7 @@ from dpverify.audit.black_boxes.tried import (
     with_held_out,
 )
 from dpverify.audit.results import POWER
-from dpverify.digits import rounded_down
+from dpverify.digits import rounded_down, typed
 from dpverify.search import galloped, least_integer
 from dpverify.statistics.bounds.claim_test import EventLimits, LowerCurve, claim_p_value, event_limits, shown_against
 from dpverify.statistics.bounds.tail_products import product_p_value
@@ -250,7 +250,7 @@ class Examination:
             p_value = self._p_value(x, y, self._trials)
             refuted = p_value <= self._level
         lower = every.lower.epsilon(delta)
-        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {delta:.3g}"
+        evidence = f"epsilon >= {rounded_down(lower, 4)} at delta {typed(delta)}"
         if epsilon is not None:
             lower, evidence = shown_against(lower, epsilon, delta, refuted=refuted)
         most, mass = self._most(every, beyond, self._trials)

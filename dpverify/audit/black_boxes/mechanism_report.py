@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from dpverify.audit.inside.findings import Finding
 from dpverify.audit.outcome import AuditReport
-from dpverify.digits import rounded_down, rounded_up
+from dpverify.digits import rounded_down, rounded_up, typed, unrounded
 from dpverify.statistics.family import Verdict
 from protocols.classes.frozen import dataclass
 
@@ -87,20 +87,18 @@ class MechanismReport(AuditReport):
         if self.shown_upper < math.inf:
             excluded.append(f"{self.unit} {rounded_up(self.shown_upper, 4)}")
         if self.epsilon_upper < math.inf:
-            excluded.append(f"epsilon {rounded_up(self.epsilon_upper, 4)} at delta {self.delta:.3g}")
+            excluded.append(f"epsilon {rounded_up(self.epsilon_upper, 4)} at delta {typed(self.delta)}")
         likely = f" likelier than {rounded_up(self.least_mass, 2)}" if excluded and self.least_mass > 0 else ""
         most = [f"no event tried{likely} shows more than {', or '.join(excluded)}"] if excluded else []
         if self.claim is not None and self.delta_upper < 1.0:
             most.append(
                 f"{'none' if excluded else 'no event tried shows'} more than delta {rounded_up(self.delta_upper, 3)} "
-                f"at epsilon {self.claim['epsilon']:.4g}"
+                f"at epsilon {unrounded(self.claim['epsilon'])}"
             )
-        lower, least = self.epsilon_lower, "epsilon {} at delta {:.3g}"
+        lower, least = self.epsilon_lower, f"epsilon {{}} at delta {typed(self.delta)}"
         if self.unit:
             lower, least = self.shown_lower, f"{self.unit} {{}}"
-        shows = (
-            f"some shows at least {least.format(rounded_down(lower, 4), self.delta)}" if lower > 0 else "none shows any"
-        )
+        shows = f"some shows at least {least.format(rounded_down(lower, 4))}" if lower > 0 else "none shows any"
         figures = f"{', and '.join(most) or 'nothing is excluded'}; {shows} (confidence {self.confidence:.4g})"
         others = " Events not tried may show more." if most else ""
         if self.rarest < 1.0:

@@ -10,7 +10,7 @@ import scipy
 from numpy.typing import NDArray
 
 from dpverify.audit.results import POWER
-from dpverify.digits import rounded_up
+from dpverify.digits import rounded_up, typed, unrounded
 from dpverify.statistics.outputs.chosen import ChosenEvents, choose_events
 from dpverify.statistics.outputs.learned import NamedScore, learned_scores
 
@@ -138,10 +138,10 @@ def surest_point(
 
 def excluded(most: float, excess: float, epsilon: float, delta: float) -> str:
     """Return what no event that counts shows, in the claim's own terms; empty if that is nothing."""
-    at_epsilon = f"delta {rounded_up(excess, 3)} at epsilon {epsilon:.4g}"
+    at_epsilon = f"delta {rounded_up(excess, 3)} at epsilon {unrounded(epsilon)}"
     if math.isinf(most):
         return f"an event tried that shows more than {at_epsilon}" if excess < 1.0 else ""
-    at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {delta:.3g}"
+    at_delta = f"epsilon {rounded_up(max(most, epsilon), 4)} at delta {typed(delta)}"
     return f"an event tried that shows more than {at_delta}, or {at_epsilon}"
 
 

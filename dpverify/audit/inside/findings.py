@@ -17,7 +17,7 @@ from dpverify.audit.inside.parts import bits_of, parts_of
 from dpverify.audit.inside.recording import FRESH, GIVEN, GLOBAL, SYSTEM, Draw, Tape, given, patched, place_of
 from dpverify.audit.inside.replay import shift_of
 from dpverify.audit.running.target import Target, TargetError
-from dpverify.digits import rounded_down
+from dpverify.digits import rounded_down, typed
 from dpverify.guarantee import Budget
 from dpverify.shown import Plain
 from dpverify.statistics.bounds.claim_test import curve_p_value
@@ -171,7 +171,7 @@ class _Look:
                 sentence = (
                     f"{bare[0]}{more} never varies, and tells {who}: {one[bare[0]]!r} in each of {runs:,} runs on one, "
                     f"on the other never, but {others[bare[0]]!r} first; epsilon >= {rounded_down(lower, 4)} at delta "
-                    f"{delta:.3g}"
+                    f"{typed(delta)}"
                 )
                 yield Finding("bare", sentence, place, p_value if given and self.claim else 1.0)
 

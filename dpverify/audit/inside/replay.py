@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpverify.audit.inside.parts import numbers_of
 from dpverify.audit.inside.recording import Draw, Tape
 from dpverify.audit.running.target import TargetError
-from dpverify.digits import rounded_down
+from dpverify.digits import rounded_down, typed, unrounded
 from dpverify.guarantee import Budget
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.bounds.renyi_claims import ConcentratedDP, RenyiDP
@@ -133,7 +133,7 @@ class Shift:
                 return f"claimed ({epsilon:g}, 0)"
             if self.delta(epsilon * more if delta == 0.0 else epsilon) > delta * more:
                 shown = rounded_down(self.delta(epsilon), 4)
-                return f"delta >= {shown} at epsilon {epsilon:.6g}, claimed {delta:.4g}"
+                return f"delta >= {shown} at epsilon {unrounded(epsilon)}, claimed {typed(delta)}"
         if isinstance(claim, ConcentratedDP | RenyiDP):
             for order, divergence in zip(claim.orders.tolist(), claim.divergences.tolist(), strict=True):
                 if self.renyi(order) > divergence * more:

@@ -22,6 +22,8 @@ __all__ = ["aggregate_bars", "aggregate_table"]
 
 _MOST = 10
 """Of a query's buckets or cells that are shown: those with the largest estimates."""
+_REAL = ("numbers", "weights", "vector")
+"""What is asked where sums need not be whole."""
 
 
 def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
@@ -67,10 +69,9 @@ def _shown(found: Aggregate) -> list[Estimate]:
 
 
 def _outwards(end: float, digits: int, rounding: str) -> str:
-    """Return an end of an interval, outside of it where it is rounded; whole truths are between ends that are near."""
-    if digits:
-        end = Context(prec=1_000, rounding=rounding).quantize(Decimal(end), Decimal(1).scaleb(-digits))  # type: ignore
-    return f"{end:,.{digits}f}"
+    """Return an end of an interval, outside of it where it is rounded."""
+    rounded = Context(prec=1_000, rounding=rounding).quantize(Decimal(end), Decimal(1).scaleb(-digits))
+    return f"{rounded:,.{digits}f}"
 
 
 def aggregate_table(found: Aggregate) -> RenderableType:
@@ -78,15 +79,19 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     rows = Rows(("query", "asks", "estimate", "low", "high"), ("estimate", "low", "high"))
     for row in _shown(found):
         digits = 4 if row.of in ("levels", "density") else 0
-        if row.of in ("numbers", "weights") and 0.0 < row.high - row.low < 10.0:  # two of the interval's width
+        if row.of in _REAL and 0.0 < row.high - row.low < 10.0:  # two of the interval's width
             digits = 1 - math.floor(math.log10(row.high - row.low))
-        ends = [_outwards(row.low, digits, ROUND_FLOOR), _outwards(row.high, digits, ROUND_CEILING)]
+        ends = [f"{end:,.0f}" for end in (row.low, row.high)]  # whole truths are between those that are near
+        if digits or row.of in _REAL:
+            ends = [_outwards(row.low, digits, ROUND_FLOOR), _outwards(row.high, digits, ROUND_CEILING)]
         value = f"{row.value:,.{digits}f}"
         rows.add_row(_name(row), row.of, value, *(ends if row.low <= row.high else ["none", "none"]))
     all_of = "and of a query's buckets, cells or candidates, of all together"
     lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]
     if any(row.low > row.high for row in found.estimates):
         lines.append("none: a batch that no true sum leaves, by that confidence.")
+    if any(row.low <= row.high and not row.low <= row.value <= row.high for row in found.estimates):
+        lines.append("Estimates are unbiased, and may be more or less than users can hold; intervals are not.")
     for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")

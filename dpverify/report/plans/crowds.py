@@ -10,7 +10,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
-from dpverify.digits import counted, rounded_up, unrounded
+from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
 from dpverify.report.plots import axes_for, new_figure
 from dpverify.report.tables import name_lines
@@ -69,7 +69,7 @@ def _attacks(crowd: Crowd) -> list[RenderableType]:
             return []
         freely, capped, cap = row.attack.freely, row.attack.capped, row.attack.cap
         malicious = freely.malicious
-        ends = [f"{end:,.5g}" for end in (freely.lower, freely.upper, capped.lower, capped.upper)]
+        ends = [end for each in (freely, capped) for end in (rounded_down(each.lower, 5), rounded_up(each.upper, 5))]
         shown = f"{cap.messages:,}" if cap is not None else "?" if row.attack.note else "-"
         table.add_row(name_lines(row.plan.bitsum), *ends[:2], shown, *ends[2:])
         notes += [f"{row.plan.bitsum}: {row.attack.note}"] if row.attack.note else []

@@ -13,7 +13,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.digits import rounded, rounded_down, unrounded
+from dpverify.digits import rounded, rounded_down, typed, unrounded
 from dpverify.statistics.bounds.claims import most_likely
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
 from dpverify.statistics.family import AuditResult
@@ -218,7 +218,7 @@ def shown_against(lower: float, epsilon: float, delta: float, *, refuted: bool) 
     - refuted: Whether the p-value is at most the level.
     """
     lower = max(lower, epsilon) if refuted else min(lower, epsilon)
-    return lower, told_against("epsilon", lower, epsilon, f" at delta {delta:.3g}", refuted=refuted)
+    return lower, told_against("epsilon", lower, epsilon, f" at delta {typed(delta)}", refuted=refuted)
 
 
 def told_against(unit: str, lower: float, claimed: float, where: str = "", *, refuted: bool) -> str:

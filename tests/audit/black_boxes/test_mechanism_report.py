@@ -79,6 +79,14 @@ REPORT = MechanismReport(
             "Consistent: no event tried shows more than mu 1.101, or epsilon 1.05 at delta 0.001; some shows at least "
             "mu 0.5123 (confidence 0.99). Events not tried may show more.",
         ),
+        (
+            # A point of the curve is told as it is: beside it less is excluded, or shown.
+            Verdict.UNDECIDED,
+            {"claim": {"epsilon": 1.00004, "delta": 1.00499e-3}, "delta": 1.00499e-3},
+            "Undecided: no event tried shows more than epsilon 1.05 at delta 0.00100499, and none more than delta "
+            "0.00234 at epsilon 1.00004; some shows at least epsilon 0.91 at delta 0.00100499 (confidence 0.99), which "
+            "is too little for a pass, with 1,000 trials. Events not tried may show more.",
+        ),
         (Verdict.VIOLATES, {}, "Violates: privacy: seen (at most 0.01 false alarms per audit)."),
     ],
 )

@@ -120,14 +120,16 @@ def test_shares_of_noise_are_rounded_to_the_side_of_their_bound(protocol: Any, m
 
 
 def test_noise_of_either_sign_is_rounded_up_for_both_sides_and_labels_to_either() -> None:
-    law = sum_law(SplitAndMix(USERS, 4, 2**7, 3, 0.5), 3 * USERS)  # more than fit into this modulus
+    law = sum_law(SplitAndMix(USERS, 4, 2**5, 3, 0.5), 3 * USERS)  # more than fit into this modulus
     assert law.noise[0] == law.noise[1]
     assert between([point_mass(5)], [point_mass(3)], 0.1) == (3, 5)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(intervals, "_ROUNDED", 0.1)
-        law = sum_law(PROTOCOLS[-1], USERS)
+        law = sum_law(PROTOCOLS[-1], 90)
         assert law.lower is not None
         assert mean(law.moving(3)) > mean(law.lower(3)) + 0.1
+        both = between(law.moving(3), law.lower(3), 0.3)
+        assert Tails(law, 0.3).between(3) == both != between(law.moving(3), law.moving(3), 0.3)
 
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)

@@ -41,6 +41,24 @@ def law(place: int, size: int = 30) -> list[Fraction]:
     return [Fraction(1, 2 ** abs(z - place)) for z in range(-size, size + 1)]
 
 
+def test_the_largest_losses_are_those_of_the_mixtures() -> None:
+    """Of scale 2 on a sample of 1/8, whose sum moves once or twice; and where e^loss is no float."""
+    low, once, twice = (1 + (math.exp(loss) - 1) / 8 for loss in (-0.5, 0.5, 1.0))
+    part, whole = NoisyStep(2.0, 0.125, "laplace"), NoisyStep(2.0, law="laplace")
+    for step, adjacency, loss in (
+        (part, Adjacency.ADD_REMOVE, math.log(once)),
+        (part, Adjacency.REPLACE_ONE, math.log(once / low)),
+        (NoisyStep(2.0, 0.125, "laplace", "fixed-size"), Adjacency.ADD_REMOVE, math.log(twice)),
+        (whole, Adjacency.ADD_REMOVE, 0.5),
+        (whole, Adjacency.REPLACE_ONE, 1.0),
+    ):
+        found = step.largest_loss(adjacency)
+        assert found.lower * (1 - 1e-14) <= loss <= found.upper * (1 + 1e-14)
+        assert found.width <= 1e-14
+    far = NoisyStep(1e-7, 0.125, "laplace").largest_loss(Adjacency.ADD_REMOVE)
+    assert far.lower <= 1e7 - math.log(8) < 1e7 <= far.upper < 1.0000001e7
+
+
 @pytest.mark.long
 def test_every_small_dataset_is_covered() -> None:
     # Records of 0, 1, -1, batches of 2 of 4 or 3, noise of probabilities 2^-|z|: all in rationals, up to its norm.

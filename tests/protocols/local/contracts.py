@@ -37,7 +37,7 @@ class LocalMeanContract:
             return
         for value in self.values:
             entropy = random.Random(22)
-            real = [self.protocol.report(value, entropy) for _ in range(600)]
+            real = [self.protocol.report(value, entropy) for _ in range(1_500)]
             simulated = self.protocol.randomize(np.full(20_000, value), np.random.default_rng(22))
             assert_same_law(real, simulated.tolist())
 

@@ -1,7 +1,11 @@
 import math
+from dataclasses import replace
 from fractions import Fraction
 
+from dpverify.claims.attacks.caps import Cap
+from dpverify.claims.attacks.manipulation import Manipulation
 from dpverify.guarantee import Budget, Interval
+from dpverify.planning.attacks import Attack
 from dpverify.planning.crowds import Crowd, CrowdRow
 from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.setting import FailedPlan
@@ -29,6 +33,15 @@ def test_the_table_rounds_up_and_says_why_something_is_missing() -> None:
     assert "poisson: too wide." in text
     assert "rr: out of reach." in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_how_far_an_estimate_moves_is_rounded_outwards() -> None:
+    crowd = made(*ENDS)
+    freely, capped = Manipulation(3, -1.000049, 1.000041), Manipulation(3, -123456.5, math.inf)
+    moved = replace(crowd.plans[0], attack=Attack(freely, Cap(7, 1e-9, 0.0, 1.0), capped))
+    text = as_text(crowd_table(replace(crowd, rows=(moved,))))
+    _, line = (line.split() for line in text.splitlines() if line.startswith("poisson "))
+    assert line[1:] == ["-1.0001", "1.0001", "7", "-123460", "inf"]
 
 
 def test_infinity_is_marked_at_the_edge_and_not_drawn() -> None:

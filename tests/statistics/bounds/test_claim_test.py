@@ -20,6 +20,7 @@ from dpverify.statistics.bounds.claim_test import (
     event_limits,
     lower_curve,
     privacy_test,
+    shown_against,
 )
 from dpverify.statistics.bounds.claims import CurveClaim, GaussianDP, most_likely
 from dpverify.statistics.bounds.intervals import lower_limit, upper_limit
@@ -198,6 +199,11 @@ def test_limits_hold_all_at_once() -> None:
             assert shown[0] <= np.log(p / q).max()
             assert (np.log(p / q) <= shown[1]).all()
     assert wrong <= stats.binom.isf(1e-6, 200, level)
+
+
+def test_the_delta_of_what_is_shown_is_told_as_it_was_typed() -> None:
+    shown = [shown_against(0.5, 1.0, delta, refuted=False)[1] for delta in (1.004999e-3, math.nextafter(1e-5, 0.0))]
+    assert shown == [f"epsilon >= 0.5 at delta {delta}, claimed 1" for delta in ("0.001004999", "1e-05")]
 
 
 def test_the_upper_end_of_an_event() -> None:
