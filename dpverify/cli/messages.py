@@ -86,7 +86,7 @@ def unknown(message: str, command: Any, words: Sequence[str]) -> str:
     - command: What the words lead to.
     - words: Everything that was typed.
     """
-    strange = re.match(r"No such option: (\S+)", message)
+    strange = re.match(r"No such option(?:: | ')([^\s']+)", message)  # quoted by click from 8.5 on
     if not strange:
         extra = re.fullmatch(r"Got unexpected extra argument\S* \((\S+)\)", message)
         name = known_name(extra[1], bitsums()) if extra and "bitsum" in options_of(command) else None

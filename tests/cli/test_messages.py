@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from dpverify import cli
-from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
+from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 
 
 @pytest.fixture(scope="module")
@@ -81,3 +81,10 @@ def test_an_option_is_given_once() -> None:
     for words in (["--p", "1", "--p=2"], ["--p=1", "--p=1"], ["--p", "--p"]):
         with pytest.raises(ValueError, match=r"^--p must be given once, not 2 times\.$"):
             refuse_repeated(words, ["--users", "--p"])
+
+
+def test_clicks_of_both_kinds_name_an_unknown_option(program: Any) -> None:
+    command = invoked(program, ["account", "rr"])[0]
+    for message in ("No such option: --flip", "No such option '--flip'. Did you mean '--help'?"):
+        told = "No such option: --flip (did you mean --flip-probability?)."
+        assert unknown(message, command, ["account", "rr", "--flip"]) == told
