@@ -132,4 +132,5 @@ def unread(error: Exception) -> str:
         return "it is no text in UTF-8"
     if str(error).startswith("Exceeds the limit"):
         return "it has an integer of too many digits"
-    return f"it is no JSON: {error}" if isinstance(error, json.JSONDecodeError) else str(error)
+    kind = {json.JSONDecodeError: "JSON", csv.Error: "table"}.get(type(error))
+    return f"it is no {kind}: {error}" if kind else str(error)

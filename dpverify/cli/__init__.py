@@ -228,7 +228,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # So click ends at a closed pipe, with the status that says that a violation was found.
         message = "The output cannot be written: Broken pipe."
     except MemoryError:
-        message = "This needs more memory than there is; ask for fewer users or instances."
+        message = "This needs more memory than there is; ask for fewer users, instances or dimensions."
     except OSError as error:
         if error.filename is None:
             # What is left in the buffer would fail again, with a traceback, when the interpreter ends.

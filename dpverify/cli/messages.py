@@ -18,11 +18,13 @@ _OTHER_NAMES = {
     "checkpoint": "resume",
     "implementation": "target",
     "path": "file",
+    "paths": "files",
+    "points": "at",
 }
 """Arguments of the library that the commands name otherwise."""
 _LONG = re.compile(r"(?<![\w.'-])([1-9]\d{0,3}?)(0{9,})(?![\w']|\.\d)")
 _BARE = re.compile(r"(--[a-z0-9-]+)=(?:True|None)\b")
-_ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>")
+_ENUM = re.compile(r"<\w+\.\w+: ('[^']*')>|Decimal\(('[^']*')\)")
 
 
 def invoked(group: Any, words: Sequence[str]) -> tuple[Any, list[str]]:
@@ -64,7 +66,7 @@ def options_of(command: Any) -> dict[str, str]:
 
 
 def as_typed(message: str, options: Mapping[str, str]) -> str:
-    """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's repr.
+    """Return a message with `--flip-probability=0.7` for `flip_probability=0.7`, and no enum's or Decimal's repr.
 
     A flag has no value, and what was not typed has none: `ball=True` is `--ball`. Names that no option has, such as
     those of an intermediate law, stay as they are. A name of several words, with underscores, is one wherever it
@@ -74,7 +76,7 @@ def as_typed(message: str, options: Mapping[str, str]) -> str:
         behind = r"(?![\w(])" if "_" in name else "(?==)"
         message = re.sub(rf"(?<![-\w.'\"/]){name}{behind}", option, message)
     message = _LONG.sub(lambda found: f"{found[1]}e{len(found[2])}", message)
-    return _ENUM.sub(r"\1", _BARE.sub(r"\1", message))
+    return _ENUM.sub(r"\1\2", _BARE.sub(r"\1", message))
 
 
 def unknown(message: str, command: Any, words: Sequence[str]) -> str:
@@ -84,7 +86,7 @@ def unknown(message: str, command: Any, words: Sequence[str]) -> str:
     - command: What the words lead to.
     - words: Everything that was typed.
     """
-    strange = re.match(r"No such option: (\S+)", message)
+    strange = re.match(r"No such option(?:: | ')([^\s']+)", message)  # quoted by click from 8.5 on
     if not strange:
         extra = re.fullmatch(r"Got unexpected extra argument\S* \((\S+)\)", message)
         name = known_name(extra[1], bitsums()) if extra and "bitsum" in options_of(command) else None

@@ -171,7 +171,7 @@ def rehearse(
     for each in asked:
         if not isinstance(each.protocol, (BitsumProtocol, BucketSums, UnaryVectorSum, SumProtocol)):
             raise TypeError(f"plan must have queries of bits, buckets, points, vectors or numbers, not {each.name!r}.")
-    users = check_integer("users", asked[0].protocol.users if users is None else users, low=1)
+    users = check_integer("users", asked[0].protocol.users if users is None else users, low=1, high=2**53)
     days, workers = check_integer("days", days, low=1), check_integer("workers", workers, low=1)
     for name, share in (("offline", offline), ("cheats", cheats)):
         check_real(name, share, low=0.0, high=1.0, high_open=True)

@@ -136,7 +136,8 @@ def plan_rappor(
         raise ValueError("hashes is empty, but must hold at least one number.")
     for number in hashes:
         check_integer("hashes", number, low=1)
-    check_integer("bits", bits, low=2 * max(hashes))
+    if check_integer("bits", bits, low=2) < 2 * max(hashes):
+        raise ValueError(f"bits={bits!r} must be at least {2 * max(hashes)}, twice as many as hashes={max(hashes)}.")
     cohorts = -(-_BITS_PER_CANDIDATE * candidates // bits)
     if one > _MOST_OF_ONE * min(hashes):
         raise ValueError(f"epsilon_one={epsilon_one!r} must be at most {_MOST_OF_ONE} for each hash function.")

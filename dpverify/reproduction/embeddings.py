@@ -133,7 +133,9 @@ def _arrays(path: Path, names: tuple[str, ...]) -> dict[str, NDArray[Any]]:
         with np.load(path, allow_pickle=False) as file:
             return {name: file[name] for name in names}
     except (ValueError, KeyError, zipfile.BadZipFile, EOFError) as error:
-        raise ValueError(f"{path} must be an npz file with the arrays {' and '.join(names)} ({error}).") from None
+        # numpy would tell how to run the code that a file may hold in place of numbers.
+        reason = "it holds something else than numbers and words" if "pickle" in str(error) else error
+        raise ValueError(f"{path} must be an npz file with the arrays {' and '.join(names)} ({reason}).") from None
 
 
 def _real(path: Path, vectors: NDArray[Any]) -> NDArray[np.float64]:

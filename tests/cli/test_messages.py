@@ -6,7 +6,7 @@ import pytest
 import typer
 
 from dpverify import cli
-from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated
+from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 
 
 @pytest.fixture(scope="module")
@@ -21,6 +21,7 @@ def test_the_librarys_messages_name_what_was_typed() -> None:
     assert as_typed(said, options) == (
         "--flood-p=1 is more than --p=0.5, unlike xp=3 and epsilon0=2; --threat-model='model' is one."
     )
+    assert as_typed("honest=Decimal('NaN') must be a finite number.", {}) == "honest='NaN' must be a finite number."
     # What is an option already stays one, and a name without a value is a word.
     assert as_typed("--p=1 and the p of it", {"p": "--p"}) == "--p=1 and the p of it"
     assert as_typed("epsilon0=None must be given.", {"epsilon0": "--epsilon0"}) == "--epsilon0 must be given."
@@ -80,3 +81,10 @@ def test_an_option_is_given_once() -> None:
     for words in (["--p", "1", "--p=2"], ["--p=1", "--p=1"], ["--p", "--p"]):
         with pytest.raises(ValueError, match=r"^--p must be given once, not 2 times\.$"):
             refuse_repeated(words, ["--users", "--p"])
+
+
+def test_clicks_of_both_kinds_name_an_unknown_option(program: Any) -> None:
+    command = invoked(program, ["account", "rr"])[0]
+    for message in ("No such option: --flip", "No such option '--flip'. Did you mean '--help'?"):
+        told = "No such option: --flip (did you mean --flip-probability?)."
+        assert unknown(message, command, ["account", "rr", "--flip"]) == told

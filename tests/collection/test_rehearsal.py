@@ -164,6 +164,7 @@ def test_densities_are_rehearsed_and_found_where_users_are(name: str, tmp_path: 
         ({"held": {"words": [0.5, 0.4, 0, 0, 0]}}, "that add up to 1"),
         ({"held": {"bits": [2, 0, 0]}}, "held of 'bits' must be 3 numbers"),
         ({"workers": 0}, "workers=0"),
+        ({"users": 10**30}, f"users={10**30} must be an integer in [1, 9007199254740992]"),
     ],
 )
 def test_what_cannot_be_rehearsed_is_refused_at_once(changed: dict[str, Any], message: str, tmp_path: Path) -> None:

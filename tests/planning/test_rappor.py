@@ -84,7 +84,7 @@ def test_what_reports_reveal_rises_to_the_limit() -> None:
         ({"epsilon_one": 998, "epsilon_limit": 999}, "epsilon_one=998 must be at most 700 for each hash function."),
         ({"users": 0}, "users=0 must be an integer in [1, inf)."),
         ({"candidates": 0}, "candidates=0 must be an integer in [1, inf)."),
-        ({"bits": 7}, "bits=7 must be an integer in [8, inf)."),
+        ({"bits": 7}, "bits=7 must be at least 8, twice as many as hashes=4."),
         ({"hashes": ()}, "hashes is empty, but must hold at least one number."),
         ({"hashes": (0,)}, "hashes=0 must be an integer in [1, inf)."),
     ],

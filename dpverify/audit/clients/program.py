@@ -45,7 +45,13 @@ class Program:
         or a refusal.
         """
         lines = "".join(json.dumps(user) + "\n" for user in users)
-        words = [*shlex.split(self.command), str(self.manifest), self.hash]
+        try:
+            words = shlex.split(self.command)
+        except ValueError as error:
+            raise TargetError(f"client={self.command!r} must be a command as in a shell: {error}.") from None
+        if not words:  # the manifest would be run
+            raise TargetError(f"client={self.command!r} must name the program that starts the client.")
+        words += [str(self.manifest), self.hash]
         try:
             done = subprocess.run(
                 words, input=lines, capture_output=True, encoding="utf-8", timeout=self.timeout, check=False

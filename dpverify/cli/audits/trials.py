@@ -126,7 +126,7 @@ def _points_in(path: Path) -> list[tuple[float, float]]:
     try:
         with path.open(encoding="utf-8", newline="") as file:
             return [(float(row["epsilon"]), float(row["delta"])) for row in csv.DictReader(file, skipinitialspace=True)]
-    except (OSError, KeyError, TypeError, ValueError):
+    except (OSError, KeyError, TypeError, ValueError, csv.Error):
         message = f"--claim-curve={str(path)!r} must be a .csv file with the columns epsilon and delta, all numbers."
         raise ValueError(message) from None
 

@@ -18,7 +18,9 @@ __all__ = ["register"]
 
 ManifestFile = Annotated[Path, typer.Argument(metavar="MANIFEST", help="The file that clients read.")]
 Hash = Annotated[str, typer.Option("--hash", help="Its SHA-256, from where clients have it from.")]
-Folder = Annotated[Path, typer.Option("--store", help="The batch's folder, which has its name; a new one is made.")]
+_FOLDER = "The batch's folder, which has its name"
+Folder = Annotated[Path, typer.Option("--store", help=f"{_FOLDER}; a new one is made.")]
+Collected = Annotated[Path, typer.Option("--store", help=f"{_FOLDER}, as `dpverify collect` made it.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -27,11 +29,14 @@ def register(app: typer.Typer) -> None:
     app.command()(release)
 
 
-def _opened(manifest: Path, hash: str, folder: Path) -> Store:
+def _opened(manifest: Path, hash: str, folder: Path, *, new: bool = True) -> Store:
     from dpverify.collection.manifest import Manifest
     from dpverify.collection.store import Store
 
-    return Store(folder, Manifest.read(manifest).data, hash)
+    data = Manifest.read(manifest).data
+    if not new and not (folder / "uploads.db").is_file():
+        raise ValueError(f"folder={str(folder)!r} must be that of a batch that `dpverify collect` took.")
+    return Store(folder, data, hash)
 
 
 def collect(
@@ -60,7 +65,7 @@ def release(
     manifest: ManifestFile,
     query: Annotated[str, typer.Argument(help="Its name.")],
     hash: Hash,
-    folder: Folder,
+    folder: Collected,
     least: Annotated[
         int | None,
         integer(
@@ -80,5 +85,5 @@ def release(
     By default all users' uploads must be there. With --least N you say that among N uploads there are as many honest
     ones as the guarantee counts on: at most the others are not.
     """
-    with closing(_opened(manifest, hash, folder)) as store:
+    with closing(_opened(manifest, hash, folder, new=False)) as store:
         typer.echo(str(store.release(query, least=least, memory=memory)))

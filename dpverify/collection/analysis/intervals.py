@@ -180,7 +180,7 @@ class Tails:
 
     def __init__(self, law: SumLaw, level: float) -> None:
         if not 1e-15 < level <= 0.5:
-            raise ValueError(f"level={level!r} of one side must be in (1e-15, 0.5].")
+            raise ValueError(f"level={level!r} of one side must be in (1e-15, 0.5]; less confidence has more.")
         self.law, self.level = law, level
         moves = not all(part.pmf.size == 1 for t in (0, law.inputs) for part in law.moving(t))
         self._step = max(1, int(law.deviation / _FINE)) if moves else 1

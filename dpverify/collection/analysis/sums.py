@@ -145,6 +145,8 @@ class Reader:
         tables = [path for path in found if path.suffix == ".parquet"]
         if len({path.resolve() for path in found}) < len(found):
             raise ValueError("paths must name each file once.")
+        if users is not None and not tables:
+            raise ValueError(f"users={users!r} must be omitted without Parquet files: all others say how many sent.")
         parts: Iterator[Sums] = (
             self.json(path.read_bytes(), f"path={str(path)!r}") if path.suffix == ".json" else self.batch(path)
             for path in found

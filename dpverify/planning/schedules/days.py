@@ -38,7 +38,7 @@ def read_days(path: Path) -> list[Day]:
     try:
         text = path.read_text(encoding="utf-8-sig")
         lines = parsed(text) if path.suffix.lower() == ".json" else _table(text)
-    except ValueError as error:
+    except (ValueError, csv.Error) as error:
         raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {unread(error)}.") from error
     if not isinstance(lines, list) or not lines or not all(isinstance(line, dict) for line in lines):
         raise ValueError(f"path={str(path)!r} must hold a list of days, at least one, each with a protocol.")

@@ -237,12 +237,13 @@ class NoiseLine:
         """Return both directions where the record takes part with probability `rate`, on the multiples of `step`.
 
         - rate: q, in (0, 1].
-        - step: In nats, at most 16.
+        - step: In nats.
 
-        Raises CapacityError if the grid would need more than 2^26 nodes, or its cells are no floats.
+        Raises CapacityError if it is above 16, or the grid would need more than 2^26 nodes, or its cells are no floats.
         """
         check_real("rate", rate, low=0.0, high=1.0, low_open=True)
-        check_real("step", step, low=0.0, high=_LARGEST_STEP, low_open=True)
+        if check_real("step", step, low=0.0, low_open=True) > _LARGEST_STEP:
+            raise CapacityError(f"so many need a grid coarser than {_LARGEST_STEP:g} nats.")
         cells = self._cells(rate, step)
         upper, lower, removed_error, error = self._shared(cells, rate)
         masses = np.append(lower, 0.0)

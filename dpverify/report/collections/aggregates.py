@@ -90,6 +90,8 @@ def aggregate_table(found: Aggregate) -> RenderableType:
     lines = [f"{found.confidence:.4g} confidence: of each interval, {all_of}."]
     if any(row.low > row.high for row in found.estimates):
         lines.append("none: a batch that no true sum leaves, by that confidence.")
+    if any(row.low <= row.high and not row.low <= row.value <= row.high for row in found.estimates):
+        lines.append("Estimates are unbiased, and may be more or less than users can hold; intervals are not.")
     for name in dict.fromkeys(row.query for row in found.estimates if row.of in ONE_OF):
         first, others = found.most_frequent(name)
         lines.append(f"{name}: {first.bucket} is the most frequent by its estimate, of {len(others):,} that may be it.")

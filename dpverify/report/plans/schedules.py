@@ -41,7 +41,7 @@ def schedule_table(result: ScheduleResult, *, curve: bool = False) -> Renderable
     for name, parameters, users, runs in _rows(result):
         days.add_row(name, parameters, users, f"{runs:,}")
     parts: list[RenderableType] = [
-        Text(f"{schedule.runs:,} runs, {most}", style="bold"),
+        Text(f"{schedule.runs:,} run{'s' * (schedule.runs != 1)}, {most}", style="bold"),
         days,
         point_of(result),
         Text(f"At most: {result.guarantee}."),

@@ -19,6 +19,8 @@ from tests.audit.clients.test_conformance import audited, said
         (said("crash"), "ended with 1: RuntimeError: out of luck"),
         (said("silent"), "but must write a JSON object"),
         ("no_such_program_anywhere", "cannot be run"),
+        (" ", "must name the program that starts the client"),
+        ("node 'a.js", "must be a command as in a shell: No closing quotation"),
         (f"{sys.executable} -c pass", "wrote 0 lines, but must write"),
     ],
 )

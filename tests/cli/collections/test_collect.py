@@ -33,6 +33,9 @@ def test_a_batch_is_released_where_enough_is_there(typed: list[str], capsys: pyt
         folder = Path(capsys.readouterr().out.strip())
         assert folder == Path("day/released/0").resolve()
     assert len(messages(few(), folder)[0]) == FEW - 1
+    assert cli.main(["release", "plan.json", "q", *typed[:2], "--store", "dya"]) == 2
+    assert capsys.readouterr().err == "--store='dya' must be that of a batch that `dpverify collect` took.\n"
+    assert not Path("dya").exists()
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])

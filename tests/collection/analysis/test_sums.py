@@ -172,6 +172,8 @@ def test_what_no_client_sends_is_refused(folder: Path) -> None:
         with pytest.raises(ValueError, match="name each file once"):
             reader.files([folder, twice])
     link.unlink()
+    with pytest.raises(ValueError, match=r"^users=7 must be omitted without Parquet files"):
+        reader.files([folder], users=7)
     hidden = folder / ".part-of-a-file"
     hidden.touch()
     assert reader.files([folder]).to_json() == text

@@ -49,6 +49,7 @@ def test_both_forms_say_the_same(tmp_path: Path) -> None:
         ("protocol,users,flip_probability\nrr,900\n", r"row 1 has not as many entries as the header"),
         ("day,protocol,users,flip_probability\na,rr,9,.2\na,rr,8,.2\n", r"Day 2 of '.*': day='a' must be there once"),
         ("protocol,users,flip_probability, users\nrr,900,.2,9\n", r"file of days: 'users' is there twice\.$"),
+        ('protocol,"users\nrr,9\n', r"file of days: it is no table: unexpected end of data\.$"),
         ("protocol\n", "must hold a list of days, at least one"),
     ],
 )

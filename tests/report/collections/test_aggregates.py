@@ -29,6 +29,9 @@ def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
     real = replace(rating, of="vector", value=7.0, low=1.6, high=1234.4)  # of which no sum need be whole
     assert " 7 1 1,235" in " ".join(str(replace(found, estimates=(real,))).split())
     assert "The ledger has spent epsilon 0.123457 with this." in told  # at most
+    for value in (-1.0, 0.25):
+        one = str(replace(found, estimates=(replace(rating, value=value, low=0.0, high=0.5),)))
+        assert ("Estimates are unbiased, and may be more or less than users can hold;" in one) == (value < 0.0)
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
     plt.close(axes.figure)
