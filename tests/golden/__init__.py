@@ -41,6 +41,7 @@ def prepare(folder: Path) -> None:
     (folder / "empty").touch()
     (folder / "binary").write_bytes(bytes(range(256)))
     (folder / "bad.csv").write_text("protocol,users\nrr,x\n")
+    (folder / "wide.csv").write_text("9" * 200_000)
     (folder / "torn.csv").write_text('protocol,"users\nrr,9\n')
     (folder / "days.csv").write_text("protocol,users,flip_probability,count\nrr,200,.25,2\nrr,300,.25,1\n")
     (folder / "design.toml").write_text("users = 9\nbudgets = [{epsilon = 1, delta = 0}]\nqueries = [{name = 'a'}]\n")
