@@ -168,10 +168,9 @@ def _impossible(query: Mapping[str, Any], fields: NDArray[np.int64]) -> NDArray[
         return np.asarray(alone | (fields.sum(axis=1) > query["messages"]))
     if "flood" not in query["tables"]:
         return np.zeros(len(fields), dtype=np.bool_)
-    noise, flood = (len(query["tables"][name]) for name in ("noise", "flood"))
     up, down = fields[:, ::2], fields[:, 1::2]
-    least = np.maximum(np.maximum(up - 1, down) - noise, 0)
-    return np.asarray((least > np.minimum(np.minimum(up, down), flood)).any(axis=1))
+    least = np.maximum(np.maximum(up - 1, down) - len(query["tables"]["noise"]), 0)
+    return np.asarray((least > np.minimum(up, down)).any(axis=1))  # no field is so large that all of a flood is less
 
 
 def _of_reports(query: Mapping[str, Any], fields: NDArray[np.int64]) -> UserMessages:
