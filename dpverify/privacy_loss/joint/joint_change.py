@@ -367,7 +367,8 @@ class JointChange:
             def more(full: FamilyComposition) -> bool:
                 return known < math.inf and full.epsilon(delta, decide=known).upper > known
 
-            return min(known, self._in_full(lambda full: full.epsilon(delta).upper, more))
+            # Nothing is less than 0, and no grid decides whether more is.
+            return min(known, self._in_full(lambda full: full.epsilon(delta).upper, more)) if known > 0.0 else known
 
         if delta <= self._infinite * (1.0 + 8.0 * UNIT):
             return or_in_full(math.inf)

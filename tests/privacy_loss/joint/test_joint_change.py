@@ -335,6 +335,11 @@ def test_one_loss_that_has_all_of_the_mass_is_no_division_by_zero(p: float) -> N
     assert math.log((1.0 - p) / p) * (1.0 - 1e-6) <= found.lower <= found.upper <= 4.0 * math.log((1.0 - p) / p)
 
 
+def test_a_bound_of_0_need_not_be_any_less() -> None:
+    response = RandomizedResponse(4, 0.28430336511492144)
+    assert account(response, instances=2, squared_change=1.0, delta=0.3452708195707).epsilon.upper == 0.0
+
+
 def test_a_quick_bound_tells_what_is_far_below() -> None:
     change, delta = L2Bounded(2.0, 100), 1e-9
     pairs = poisson(60.0, 1e-25)
