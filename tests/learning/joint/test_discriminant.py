@@ -9,8 +9,9 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 import dpverify
 from dpverify.guarantee import InfeasibleBudgetError
+from dpverify.learning.files import counters
 from dpverify.learning.guarantee import PrivacyWarning
-from dpverify.learning.joint import discriminant, sending
+from dpverify.learning.joint import discriminant
 from dpverify.learning.joint.discriminant import PrivateDiscriminant, second_moment_users
 from dpverify.planning.sums.vectors import plan_vectors
 from tests.refusals import refused
@@ -97,7 +98,7 @@ def test_groups_of_users_are_as_all_at_once(learned: PrivateDiscriminant) -> Non
 
 
 def test_blocks_of_users_bring_all_of_the_noise(learned: PrivateDiscriminant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sending, "_BLOCK_ENTRIES", 25 * 10_000)
+    monkeypatch.setattr(counters, "_BLOCK_ENTRIES", 25 * 10_000)
     X, y = points(USERS, 0)
     made, scaled = learned.map_, learned.scale_(X)
     exact = made.moments(made.vectors(scaled, np.searchsorted(["a", "b", "c"], y)).sum(axis=0), USERS)
