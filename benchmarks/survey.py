@@ -1,6 +1,6 @@
 """Which strategy of `FamilyComposition` decides an account: a survey over protocols, users, noise, instances and delta.
 
-    python -m benchmarks.survey              # 500 settings, some minutes
+    python -m benchmarks.survey              # 500 settings, half an hour
     python -m benchmarks.survey --count 100 --first 200
 
 Every strategy is asked by itself for the upper end, and for the lower end, beside what grids find. A win is by how much
