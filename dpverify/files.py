@@ -38,7 +38,10 @@ def check_path(path: Path, name: str, endings: Collection[str] = (), read: Itera
             raise ValueError(f"{said} must be a file, but {there} is there.")
         if path.exists() and any(other.exists() and path.samefile(other) for other in read):
             raise ValueError(f"{said} must be another file than those that are read, which it would replace.")
-        folder = path.resolve().parent
+        resolved = path.resolve()
+        if resolved.is_symlink():  # links that lead to each other, which Python 3.13 lets pass
+            raise RuntimeError(f"Symlink loop from {str(path.absolute())!r}")
+        folder = resolved.parent
     except (OSError, RuntimeError) as error:  # such as a name that is too long, or links that lead to each other
         reason = getattr(error, "strerror", error)
         raise ValueError(f"{said} must be a file that can be written: {reason}.") from None
