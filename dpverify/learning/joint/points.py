@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from dpverify.claims.registry import claims_of
 from dpverify.guarantee import Budget, CapacityError, InfeasibleBudgetError
 from dpverify.learning.features import PublicFeatures
-from dpverify.learning.files.counters import VectorCounts, vectors_counted
+from dpverify.learning.files.counters import VectorCounts
 from dpverify.learning.planner import Planner
 from dpverify.planning.kernels.rungs import rmse_of_spread_points
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
@@ -39,10 +39,6 @@ class PointPlan:
     def rmse(self) -> float:
         """The error of an inner product with the mean of unit vectors, for a query of norm 1 in any direction."""
         return self.plan.rmse / (math.sqrt(self.dimension) * self.plan.protocol.users)
-
-    def counted(self, points: NDArray[np.float64], rng: np.random.Generator) -> VectorCounts:
-        """Return what some users send, shape (some, d), with their part of the noise."""
-        return vectors_counted(self.plan.protocol, None, points, None, rng)
 
     def density(self, counts: VectorCounts) -> MeanDensity:
         """Return the estimate of all users' counts."""

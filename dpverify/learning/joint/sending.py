@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import functools
 
-import numpy as np
-from numpy.typing import NDArray
-
 from dpverify.guarantee import Budget
-from dpverify.learning.files.counters import VectorCounts, vectors_counted
 from dpverify.learning.joint.moments import ClassMoments
 from dpverify.planning.sums.vectors import VectorPlan, plan_vectors
 from protocols.classes.frozen import dataclass
@@ -31,14 +27,6 @@ class JointPlan:
     def dimension(self) -> int:
         """Of users' points, d."""
         return self.made.dimension
-
-    def counted(self, points: NDArray[np.float64], labels: NDArray[np.int64], rng: np.random.Generator) -> VectorCounts:
-        """Return what some users send, with their part of the noise; in blocks, as vectors are long.
-
-        - points: Scaled, shape (some, d).
-        - labels: Shape (some,).
-        """
-        return vectors_counted(self.plan.protocol, self.made, points, labels, rng)
 
 
 @functools.lru_cache(maxsize=64)

@@ -89,11 +89,6 @@ class FullChange:
         listed = float(np.sum(self.reference))
         return max(0.0, 1.0 - listed * (1.0 - self.relative_error - summation_error(self.reference.size)))
 
-    def moved(self, move: Move, *, finite: bool) -> tuple[LossAtoms, float]:
-        """Return what `all_moved` returns for one move."""
-        (atoms,), error = self.all_moved([move], [finite])
-        return atoms, error
-
     def all_moved(self, moves: Sequence[Move], finite: Sequence[bool]) -> tuple[list[LossAtoms], float]:
         """Return the atoms of the moves' pairs, in the order of their losses, and what these err by at most.
 

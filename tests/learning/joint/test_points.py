@@ -11,6 +11,7 @@ import dpverify
 from dpverify.guarantee import Budget
 from dpverify.learning.density import PrivateDensity
 from dpverify.learning.features import PublicFeatures
+from dpverify.learning.files.counters import vectors_counted
 from dpverify.learning.joint import points
 from dpverify.learning.joint.points import MeanDensity, PointPlan, better_points
 from protocols.bitsum import NegativeBinomial
@@ -71,12 +72,15 @@ def test_parts_of_few_users_bring_their_parts_of_the_noise() -> None:
         return PointPlan(3, SimpleNamespace(protocol=UnaryVectorSum(noise, 3, scale), rmse=rmse))  # type: ignore[arg-type]
 
     found, X, rng = planned(300, 0.04, 15.0), sphere(300, 3, 0), np.random.default_rng(1)
-    sums = ([found.counted(part, rng) for part in (X[:100], X[100:])] for _ in range(300))
+    sums = (
+        [vectors_counted(found.plan.protocol, None, part, None, rng) for part in (X[:100], X[100:])] for _ in range(300)
+    )
     errors = [found.density(first + second).mean - X.mean(axis=0) for first, second in sums]
     # 900 numbers: to 12 %, at 5 deviations; and they are rounded, which adds 14 % at most.
     assert 0.88 < math.sqrt(float(np.mean(np.square(errors)))) / found.rmse < 1.26
     exact = planned(3, 0.0, 1e6)
-    np.testing.assert_allclose(exact.density(exact.counted(X[:3], rng)).mean, X[:3].mean(axis=0), atol=1e-5)
+    counts = vectors_counted(exact.plan.protocol, None, X[:3], None, rng)
+    np.testing.assert_allclose(exact.density(counts).mean, X[:3].mean(axis=0), atol=1e-5)
 
 
 def test_who_is_asked_for_vectors_needs_their_number() -> None:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpverify.guarantee import Budget
-from dpverify.learning.files.counters import VectorCounts
+from dpverify.learning.files.counters import VectorCounts, vectors_counted
 from dpverify.learning.joint.moments import ClassMoments
 from dpverify.learning.joint.sending import joint_plan
 from tests.samples import sphere
@@ -21,7 +21,8 @@ def test_parts_of_the_users_bring_their_parts_of_the_noise() -> None:
 
     def error(part: slice) -> float:
         found = sum(
-            (sent.counted(points[i], labels[i], rng) for i in (part, slice(part.stop, 300))), VectorCounts(0, 0)
+            (vectors_counted(protocol, made, points[i], labels[i], rng) for i in (part, slice(part.stop, 300))),
+            VectorCounts(0, 0),
         )
         assert found.users == 300
         return float(np.sum((protocol.analyze(found.counts) - exact) ** 2))

@@ -11,6 +11,7 @@ from dpverify.privacy_loss.joint import bit_change
 from dpverify.privacy_loss.joint.bit_change import FullChange, Move
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import approximate_dp
+from dpverify.privacy_loss.windows.characteristic import LossAtoms
 from dpverify.privacy_loss.windows.grid import GridPrivacyLoss, connect_the_dots, dominating_grid
 
 MOVES = [
@@ -26,11 +27,17 @@ MOVES = [
 ]
 
 
+def of_one(full: FullChange, move: Move, *, finite: bool) -> tuple[LossAtoms, float]:
+    """Return what one move has by itself."""
+    (atoms,), error = full.all_moved([move], [finite])
+    return atoms, error
+
+
 @pytest.mark.parametrize("move", MOVES)
 @pytest.mark.parametrize("loss", [1e-6, 0.5, 5.0, 40.0])
 def test_a_move_has_the_losses_and_masses_of_its_laws(move: Move, loss: float) -> None:
     full = FullChange(connect_the_dots(approximate_dp(loss, 0.0), loss))
-    atoms, error = full.moved(move, finite=True)
+    atoms, error = of_one(full, move, finite=True)
     likelier, rarer = 1.0 / (1.0 + math.exp(-loss)), 1.0 / (1.0 + math.exp(loss))
     expected = {}
     for one, zero, sign in ((likelier, rarer, 1.0), (rarer, likelier, -1.0)):
@@ -57,7 +64,7 @@ def test_moves_lie_where_they_are_said_to() -> None:
 def test_the_profile_of_a_move_is_that_of_the_full_change_elsewhere() -> None:
     pair = PrivacyLossDistribution.from_pmfs([0.1, 0.2, 0.7], [0.6, 0.3, 0.1])
     move = Move.around(0.5, 0.25)
-    atoms, _ = FullChange(connect_the_dots(pair, 1e-4)).moved(move, finite=True)
+    atoms, _ = of_one(FullChange(connect_the_dots(pair, 1e-4)), move, finite=True)
     before, after = move.before[1], move.after[1]
     for a in (0.2, 0.5, 0.9, 1.3, 2.0, 5.0):
         found = float(np.sum(np.exp(atoms.log_masses) * np.maximum(1.0 - a * np.exp(-atoms.losses), 0.0)))
@@ -74,14 +81,14 @@ def test_the_profile_of_a_move_is_that_of_the_full_change_elsewhere() -> None:
 def test_mass_that_either_law_lacks_has_the_loss_of_a_sure_bit() -> None:
     pair = PrivacyLossDistribution.from_pmfs([0.0, 0.9, 0.1], [0.8, 0.2, 0.0])
     full = FullChange(dominating_grid([pair], 0.1))
-    atoms, _ = full.moved(Move.around(0.5, 0.0), finite=True)
+    atoms, _ = of_one(full, Move.around(0.5, 0.0), finite=True)
     assert atoms.losses.min() == pytest.approx(math.log(0.25 / 0.75))
     assert atoms.losses.max() == pytest.approx(math.log(0.75 / 0.25))
     assert float(np.sum(np.exp(atoms.log_masses))) == pytest.approx(1.0, abs=1e-9)
     assert math.exp(float(atoms.log_masses[np.argmax(atoms.losses)])) == pytest.approx(0.75 * 0.1)
     # Where it would be infinite, or is not wanted, it is left out.
     for move, finite in ((Move.around(0.5, 0.0), False), (Move.from_zero(0.5), True)):
-        atoms, _ = full.moved(move, finite=finite)
+        atoms, _ = of_one(full, move, finite=finite)
         assert float(np.sum(np.exp(atoms.log_masses))) == pytest.approx(1.0 - 0.1 * move.after[1], abs=1e-9)
 
 
@@ -89,10 +96,10 @@ def test_an_error_of_the_losses_is_not_lost() -> None:
     listed = approximate_dp(1.0, 0.0)
     pair = PrivacyLossDistribution(listed.losses, listed.masses, loss_error=1e-3)
     full = FullChange(connect_the_dots(pair, 1.0))
-    assert full.moved(Move.from_zero(1.0), finite=True)[1] >= 1e-3
+    assert of_one(full, Move.from_zero(1.0), finite=True)[1] >= 1e-3
     # The derivative around one half is t / (2 cosh(L/2))^2 and more, with e^L = e.
     slope = 0.25 / ((0.375 * math.exp(-0.5) + 0.625 * math.exp(0.5)) * (0.625 * math.exp(-0.5) + 0.375 * math.exp(0.5)))
-    error = full.moved(Move.around(0.25, 0.0), finite=True)[1]
+    error = of_one(full, Move.around(0.25, 0.0), finite=True)[1]
     assert slope * 1e-3 <= error <= 1.01 * slope * 1e-3
 
 
@@ -144,7 +151,7 @@ def test_the_loss_of_a_sure_0_is_rounded_as_it_is_charged() -> None:
     full = exactly(1e-9)
     for size in np.linspace(0.05, 0.95, 40):
         move = Move.around(float(size), 0.0)
-        atoms, error = full.moved(move, finite=False)
+        atoms, error = of_one(full, move, finite=False)
         with mpmath.workdps(50):
             exact = mpmath.log(mpmath.mpf(move.after[0])) - mpmath.log(mpmath.mpf(move.before[0]))
             assert abs(mpmath.mpf(float(atoms.losses.min())) - exact) <= error
@@ -157,7 +164,7 @@ def test_moves_together_are_as_they_are_one_by_one(monkeypatch: pytest.MonkeyPat
     full = FullChange(connect_the_dots(pair, 1.0))
     finite = [row % 2 == 0 for row in range(len(MOVES))]
     together, error = full.all_moved(MOVES, finite)
-    alone = [full.moved(move, finite=one) for move, one in zip(MOVES, finite, strict=True)]
+    alone = [of_one(full, move, finite=one) for move, one in zip(MOVES, finite, strict=True)]
     for found, (single, _) in zip(together, alone, strict=True):
         assert (np.diff(found.losses) >= 0.0).all()
         assert found.losses.tolist() == single.losses.tolist()
