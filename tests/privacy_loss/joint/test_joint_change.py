@@ -372,7 +372,7 @@ def test_a_bound_that_is_too_much_need_not_be_the_least() -> None:
 def test_what_is_infinite_takes_no_moves(monkeypatch: pytest.MonkeyPatch) -> None:
     # No noise at all has a chance of e^-5.
     bound = JointChange(poisson(5.0, 1e-25), L2Bounded(2.0, 100), reference_delta=1e-9)
-    monkeypatch.setattr(joint_change.FullChange, "moved", None)
+    monkeypatch.setattr(joint_change.FullChange, "all_moved", None)
     assert bound.epsilon_upper(1e-9) == math.inf
 
 
