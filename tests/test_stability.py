@@ -1,13 +1,16 @@
 """What docs/stability.md promises of files: the versions of their formats, and that what older ones wrote is read."""
 
+import importlib.metadata
 import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks import sbom
 from dpverify import PrivacyLedger, RandomizedResponse
 from dpverify.audit.running import checkpoint
 from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
@@ -126,3 +129,16 @@ def test_the_release_is_cited_as_it_is() -> None:
     )
     assert released
     assert f"date-released: {released[1]}\n" in cited
+
+
+def test_a_bill_of_materials_is_whole_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def distribution(name: str) -> Any:
+        if name == "numpy":
+            raise importlib.metadata.PackageNotFoundError
+        return importlib.metadata.distribution(name)
+
+    with pytest.raises(SystemExit, match=r"^serv must be extras of dpverify\.$"):
+        sbom.bill("dpverify", {"serv", "serve"})
+    monkeypatch.setattr(sbom, "distribution", distribution)
+    with pytest.raises(SystemExit, match=r"^numpy is not installed: the bill would not be whole\.$"):
+        sbom.bill("dpverify", set())
