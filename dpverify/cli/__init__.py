@@ -51,6 +51,7 @@ _LISTED = {
     "From users' uploads to estimates": {
         "rehearse": ("collections.rehearse", "Simulate days of a collection."),
         "collect": ("collections.collect", "Take the uploads of one batch over HTTP, each once."),
+        "collected": ("collections.collect", "Show how many uploads have arrived, and what can be released."),
         "release": ("collections.collect", "Release a query's batch, shuffled, and delete its uploads."),
         "aggregate": ("collections.aggregate", "Estimate from released batches, with exact intervals."),
     },
