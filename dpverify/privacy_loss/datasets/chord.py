@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,8 +195,9 @@ def _repair(masses: Floats, error: Floats, step: float) -> None:
     that its sum and mean (in e^eps) are kept: what such a spread adds to the profile is local. What finds no positive
     mass nearby, within a number of steps, is left negative.
     """
-    # The items of this view are plain floats, which are quicker one by one.
-    own, steps = memoryview(masses), 0
+    # Items of the memory are plain floats, which are quicker one by one.
+    own: Any = masses.data
+    steps = 0
     for j in np.flatnonzero(masses < -error).tolist():
         for distance in range(1, _NEARBY):
             steps += 1
