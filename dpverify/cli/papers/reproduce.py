@@ -67,7 +67,7 @@ def reproduce(
     if vocabulary is not None and not found[0].decodes:
         raise ValueError(f"--vocabulary must be omitted for {found[0].name}, which decodes no words.")
     check_files(plot, as_csv)
-    with readable():
+    with readable(data=data, vocabulary=vocabulary):
         embeddings = bundled() if data is None else read(data, vocabulary)
     with console(stderr=True).status("starting") as status:
         setting = Setting(embeddings, quick, seed, lambda line: status.update(f"{line} ..."))
