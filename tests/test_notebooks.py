@@ -18,10 +18,15 @@ NOTEBOOKS = [
 ]
 
 
+def as_shown(data: dict[str, str]) -> str:
+    """Return what a page shows of a result: of a table not its `repr`, whose last digits are those of one machine."""
+    return data.get("text/html") or data.get("text/plain", "")
+
+
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
-    """Return what each code cell printed or returned, as text; pictures are left out."""
+    """Return what each code cell shows, as text or a table; pictures are left out."""
     return [
-        "".join(output.get("text", "") or output.get("data", {}).get("text/plain", "") for output in cell.outputs)
+        "".join(output.get("text") or as_shown(output.get("data", {})) for output in cell.outputs)
         for cell in notebook.cells
         if cell.cell_type == "code"
     ]
