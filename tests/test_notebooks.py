@@ -4,6 +4,7 @@ After a change: `jupyter execute --inplace notebooks/*.ipynb`, then look at the 
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +20,8 @@ NOTEBOOKS = [
 
 
 def as_shown(data: dict[str, str]) -> str:
-    """Return what a page shows of a result: of a table not its `repr`, whose last digits are those of one machine."""
-    return data.get("text/html") or data.get("text/plain", "")
+    """Return what a page shows of a result, but for digits of what was searched for, which are those of one machine."""
+    return re.sub(r"(\.\d{4})\d+ *", r"\1 ", data.get("text/html") or data.get("text/plain", ""))
 
 
 def texts(notebook: nbformat.NotebookNode) -> list[str]:
