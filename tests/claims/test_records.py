@@ -77,6 +77,10 @@ def test_texts_are_read_as_what_each_parameter_is() -> None:
     ("record", "message"),
     [
         ({}, "protocol=None must be the name of a protocol."),
+        (
+            {"protocol": "user-level-classifier"},
+            "protocol='user-level-classifier' must be one that its parameters make.",
+        ),
         ({"protocol": "rr", "users": 9}, "flip_probability of rr is missing."),
         ({"protocol": "rr", "users": 9, "p": 0.1}, "'p' must be a parameter of rr: users, flip_probability."),
         ({"protocol": "rr", "users": "many", "flip_probability": 0.1}, "users='many' must be an integer."),

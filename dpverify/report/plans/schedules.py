@@ -25,7 +25,7 @@ _MOST_ROWS = 12
 """Of different days in a table; more are summed up."""
 
 
-def schedule_table(result: ScheduleResult, *, curve: bool = False) -> RenderableType:
+def schedule_table(result: ScheduleResult, *, curve: bool = False) -> Group:
     """Return what a schedule costs: its days, the point of the privacy curve, and how much basic composition says.
 
     - result: As `dpverify.account` returns it for a list.
