@@ -107,8 +107,8 @@ class Variable(Values):
         """
         thetas, error = np.add.outer(firsts, steps).ravel(), self._error(tilt)
         grown = self.weights * np.exp(tilt * self.values)
-        real = np.full((firsts.size, steps.size), float(np.sum(self.weights * np.expm1(tilt * self.values))))
-        imaginary = np.zeros(real.shape)
+        real: Floats = np.full((firsts.size, steps.size), float(np.sum(self.weights * np.expm1(tilt * self.values))))
+        imaginary: Floats = np.zeros(real.shape)
         together = max(_TOGETHER // max(firsts.size + steps.size, 1), 1)
         for first in range(0, self.values.size, together):
             values, sizes = self.values[first : first + together], grown[first : first + together]
