@@ -68,7 +68,7 @@ _LISTED = {
     "To look at": {
         "demo": ("pictures.demo", "Learn digits from 1,347 users, with and without privacy."),
         "report": ("pictures.report", "Write plans, privacy, errors and an audit to one HTML page."),
-        "serve": ("pictures.serve", "Plan in a browser, with sliders and the engine's curves."),
+        "serve": ("pictures.serve", "Plan in a browser, by sliders or from a text."),
     },
 }
 """What --help lists under each heading, in this order: the module here of each command, and its first sentence."""
