@@ -20,7 +20,7 @@ from dpverify.cli.groups import of_each, on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 from dpverify.cli.options import spare
 from dpverify.cli.protocol_names import known_name
-from dpverify.optional import MissingPackageError, needing
+from protocols.classes.optional import MissingPackageError, needing
 
 __all__ = ["application", "main"]
 

@@ -10,7 +10,7 @@ import typer
 
 from dpverify.cli.options import integer
 from dpverify.cli.output import print_result
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 if TYPE_CHECKING:
     from dpverify.collection.store import Store
