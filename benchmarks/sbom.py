@@ -24,12 +24,14 @@ def bill(root: str, extras: set[str]) -> dict[str, object]:
     """Return the bill of a distribution and of all that it needs here."""
     needed: dict[str, set[str]] = {}
     waiting, found = [(normal(root), extras)], {}
+    if unknown := extras - {*(distribution(root).metadata.get_all("Provides-Extra") or ())}:
+        raise SystemExit(f"{', '.join(sorted(unknown))} must be extras of {root}.")
     while waiting:
         name, asked = waiting.pop()
         try:
             found[name] = distribution(name)
         except PackageNotFoundError:
-            continue  # what another system needs, or an extra that is not installed
+            raise SystemExit(f"{name} is not installed: the bill would not be whole.") from None
         places = [{**default_environment(), "extra": extra} for extra in ("", *asked)]
         for line in found[name].requires or []:
             other = Requirement(line)
@@ -46,7 +48,7 @@ def bill(root: str, extras: set[str]) -> dict[str, object]:
         return made | ({"licenses": [{"expression": license}]} if license else {})
 
     depends = [
-        {"ref": reference[name], "dependsOn": sorted(reference[x] for x in needed.get(name, ()) if x in found)}
+        {"ref": reference[name], "dependsOn": sorted(reference[x] for x in needed.get(name, ()))}
         for name in sorted(found)
     ]
     return {

@@ -203,6 +203,8 @@ def exact_number(name: str, value: Number) -> Fraction:
     if isinstance(value, bool) or not number:
         raise TypeError(f"{name}={value!r} must be an int, float, Fraction, Decimal or decimal string.")
     try:
+        if isinstance(value, str):
+            value.encode("ascii")  # other digits, such as full-width ones, are not what anybody means
         exact = _rational(value)
     except (ValueError, OverflowError, ZeroDivisionError):
         raise ValueError(f"{name}={value!r} must be a finite number{meant_number(value)}.") from None

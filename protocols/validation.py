@@ -80,9 +80,8 @@ def check_real(
 
     Raises TypeError if `value` is no real number. Raises ValueError if it is not finite or outside the range.
     """
-    allowed = describe_range(low, high, low_open, high_open)
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{name}={value!r} must be a real number in {allowed}.")
+    if isinstance(value, bool) or not isinstance(value, (float, int, Real)):
+        raise TypeError(f"{name}={value!r} must be a real number in {describe_range(low, high, low_open, high_open)}.")
     try:
         number = float(value)
     except OverflowError:  # an integer or a fraction beyond the floats
@@ -90,18 +89,18 @@ def check_real(
     below = low is not None and (number < low or (low_open and number == low))
     above = high is not None and (number > high or (high_open and number == high))
     if not math.isfinite(number) or below or above:
+        allowed = describe_range(low, high, low_open, high_open)
         raise ValueError(f"{name}={value!r} must be a finite number in {allowed}.")
     return number
 
 
 def check_integer(name: str, value: Any, *, low: int | None = None, high: int | None = None) -> int:
     """Return `value` as an int after checking that it is an integer (TypeError) in [low, high] (ValueError)."""
-    allowed = describe_range(low, high, False, False)
-    if isinstance(value, bool) or not isinstance(value, Integral):
-        raise TypeError(f"{name}={value!r} must be an integer in {allowed}.")
+    if isinstance(value, bool) or not isinstance(value, (int, Integral)):
+        raise TypeError(f"{name}={value!r} must be an integer in {describe_range(low, high, False, False)}.")
     number = int(value)
     if (low is not None and number < low) or (high is not None and number > high):
-        raise ValueError(f"{name}={value!r} must be an integer in {allowed}.")
+        raise ValueError(f"{name}={value!r} must be an integer in {describe_range(low, high, False, False)}.")
     return number
 
 

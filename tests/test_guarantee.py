@@ -39,6 +39,7 @@ def test_float_views_never_exceed_the_budget(epsilon: Fraction, delta: Fraction)
         (math.nan, "1e-6", "epsilon=nan must be a finite number"),
         (math.inf, "1e-6", "epsilon=inf must be a finite number"),
         ("two", "1e-6", "epsilon='two' must be a finite number"),
+        ("\uff11", "1e-6", "epsilon='\uff11' must be a finite number"),
         ("1/0", "1e-6", "epsilon='1/0' must be a finite number"),
         (1, 1, r"delta=1 must be in \[0, 1\)\."),
         (1, -0.5, r"delta=-0\.5 must be in \[0, 1\)\."),

@@ -1,13 +1,16 @@
-"""What docs/stability.md promises of files: the versions of their formats, and that what 0.2.0 wrote is read."""
+"""What docs/stability.md promises of files: the versions of their formats, and that what older ones wrote is read."""
 
+import importlib.metadata
 import json
 import re
 import tomllib
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks import sbom
 from dpverify import PrivacyLedger, RandomizedResponse
 from dpverify.audit.running import checkpoint
 from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
@@ -15,6 +18,8 @@ from dpverify.certificates import checker, contour_checker, step_checker
 from dpverify.collection import batches, client, manifest
 from dpverify.collection.analysis import sums
 from dpverify.guarantee import Adjacency
+from dpverify.learning.base import FIXED_SEED
+from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.files import model
 from dpverify.spending import ledger
 from dpverify.spending.lines import DamagedFileError, create
@@ -32,6 +37,15 @@ OF_0_2_0 = """\
 "previous":"28e6c583c660680bf9b0b76d90053db404eb5b026ec93c3bc8c8c81e4f690a59",\
 "record":{"kind":"spend","label":"Monday","runs":[{"count":1,"estimate":"debiased","mean":900.0,"protocol":"poisson",\
 "users":100}],"time":"2026-11-28T02:20:11+00:00"}}
+"""
+VERSION_2 = """\
+{"hash":"e5bc410a5b7283740624844d7ad729501fed146f2c7102b74339907b954dd4b7",\
+"previous":"0000000000000000000000000000000000000000000000000000000000000000",\
+"record":{"at_most":2,"delta":"1/1000000","epsilon":"1","kind":"budget","threat_model":null,"version":2}}
+{"hash":"17fb399b81b63a5a119a6cd5b16aa9e25935f039fedf57d1382d57257400cb72",\
+"previous":"e5bc410a5b7283740624844d7ad729501fed146f2c7102b74339907b954dd4b7",\
+"record":{"kind":"spend","label":"Monday","runs":[{"estimate":"debiased","honest":90,"instances":1,"mean":900.0,\
+"protocol":"poisson","users":100}],"time":"2026-11-29T02:00:31+00:00"}}
 """
 
 
@@ -57,17 +71,29 @@ def test_the_page_has_the_formats_of_the_code() -> None:
     ]
 
 
-def test_a_ledger_of_the_last_release_is_read_and_goes_on(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "at_most", "honest"), [(OF_0_2_0, None, None), (VERSION_2, 2, 90)])
+def test_an_older_ledger_is_read_and_goes_on(
+    tmp_path: Path, text: str, at_most: int | None, honest: int | None
+) -> None:
     path = tmp_path / "spent.jsonl"
-    path.write_text(OF_0_2_0, encoding="utf-8")
+    path.write_text(text, encoding="utf-8")
     ((label, day),) = PrivacyLedger(path).spent().days
-    assert (label, day.instances, day.protocol.users) == ("Monday", 1, 100)
-    PrivacyLedger(path).spend(RandomizedResponse(100, 0.45), 2, label="Tuesday")
-    assert [(label, day.instances) for label, day in PrivacyLedger(path).spent().days] == [
-        ("Monday", 1),
-        ("Tuesday", 2),
-    ]
-    assert PrivacyLedger(path).spent().adjacency is Adjacency.REPLACE_ONE
+    assert (label, day.instances, day.protocol.users, day.honest) == ("Monday", 1, 100, honest)
+    spent = PrivacyLedger(path).spend(RandomizedResponse(100, 0.45), 2, label="Tuesday")
+    assert [(label, day.instances) for label, day in spent.days] == [("Monday", 1), ("Tuesday", 2)]
+    assert PrivacyLedger(path).spent() == spent
+    assert (spent.adjacency, spent.at_most) == (Adjacency.REPLACE_ONE, at_most)
+
+
+def test_a_model_of_the_last_release_is_read() -> None:
+    """It predicts what it did there; its guarantee is that of its settings, which its parameters are proved to keep."""
+    read = model.load_model(ROOT / "tests/learning/files/of_0_2_0.npz")
+    assert isinstance(read, PrivateDensityClassifier)
+    found = read.decision_function(np.eye(3) * [0.5, -0.25, 0.125])
+    np.testing.assert_allclose(found, [0.2905889862177141, -0.47862075074722693, -0.21895520243031383], rtol=1e-12)
+    assert (read.classes_.tolist(), read.empty_classes_.tolist()) == (["no", "yes"], ["zoo"])
+    promised = read.guarantee_
+    assert (promised.point.epsilon, promised.epsilon, promised.notes) == (2.0, 5.5, (FIXED_SEED,))
 
 
 def test_a_newer_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
@@ -103,3 +129,16 @@ def test_the_release_is_cited_as_it_is() -> None:
     )
     assert released
     assert f"date-released: {released[1]}\n" in cited
+
+
+def test_a_bill_of_materials_is_whole_or_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    def distribution(name: str) -> Any:
+        if name == "numpy":
+            raise importlib.metadata.PackageNotFoundError
+        return importlib.metadata.distribution(name)
+
+    with pytest.raises(SystemExit, match=r"^serv must be extras of dpverify\.$"):
+        sbom.bill("dpverify", {"serv", "serve"})
+    monkeypatch.setattr(sbom, "distribution", distribution)
+    with pytest.raises(SystemExit, match=r"^numpy is not installed: the bill would not be whole\.$"):
+        sbom.bill("dpverify", set())

@@ -275,7 +275,7 @@ def moves(adjacency, law, sampling, rate):
         return 1 if sampling == "poisson" else 2
     if adjacency == "replace-one" and law == "gaussian":
         return 1  # either way
-    raise ValueError(f"adjacency {adjacency} of {law} noise has no certificate where sampling is {sampling}.")
+    raise ValueError(f"adjacency={adjacency!r} has no certificate with {law} noise where sampling is {sampling}.")
 
 
 def entry_of(given, adjacency):
@@ -283,7 +283,7 @@ def entry_of(given, adjacency):
     once = isinstance(given, dict) and "pass" in given
     found = values(given, [], ONCE if once else ENTRY)
     if once and adjacency == "replace-one":
-        raise ValueError("adjacency replace-one has no certificate where each record is in one step of a pass.")
+        raise ValueError("adjacency='replace-one' has no certificate where each record is in one step of a pass.")
     how = (found.get("law"), "poisson", Fraction(1)) if once else [found[name] for name in ("law", "sampling", "rate")]
     noise = found["noise"] / found["sensitivity"] / moves(adjacency, *how)
     if not Fraction(1, 40) <= noise <= 10**9:

@@ -66,6 +66,8 @@ def _made(record: Mapping[str, Any], kinds: Iterable[Group], otherwise: Callable
     if not isinstance(name, str):
         raise ValueError(f"protocol={name!r} must be the name of a protocol.")
     made = claims_named(name, *kinds).protocol
+    if not hasattr(made, "__dataclass_fields__"):  # such as a classifier, which is made by fitting it
+        raise ValueError(f"protocol={name!r} must be one that its parameters make.")
     fields = {field.name: field for field in dataclasses.fields(made) if field.init}
     for word in given:
         if word not in fields:

@@ -12,6 +12,8 @@ import importlib
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from enum import StrEnum
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -28,7 +30,16 @@ if TYPE_CHECKING:
     from protocols.bitsum.base import BitsumProtocol
     from protocols.lsq.base import LSQFamily
 
-__all__ = ["Group", "Line", "Registered", "claims_named", "claims_of", "mechanism_claims_of", "registered"]
+__all__ = [
+    "Group",
+    "Line",
+    "Registered",
+    "claims_named",
+    "claims_of",
+    "mechanism_claims_of",
+    "ours_alone",
+    "registered",
+]
 
 
 class Group(StrEnum):
@@ -255,6 +266,8 @@ class Registered(Mapping[str, Any]):
         return tuple(name for name, line in _OWN[self._group].items() if line.shuffled)
 
     def __getitem__(self, name: str) -> Any:
+        if _ours_alone.get() and name not in _OWN[self._group]:
+            raise ValueError(f"protocol={name!r} must be of dpverify itself here: another package's code is not run.")
         if name not in self._made:
             self._made[name] = self._load(self._entries[name])
         return self._made[name]
@@ -284,6 +297,17 @@ class Registered(Mapping[str, Any]):
 
 
 _GROUPS = {group: Registered(group) for group in Group}
+_ours_alone = ContextVar("ours_alone", default=False)
+
+
+@contextmanager
+def ours_alone() -> Iterator[None]:
+    """Refuse by a ValueError, and do not import, what other packages have added: for texts of whoever wrote them."""
+    before = _ours_alone.set(True)
+    try:
+        yield
+    finally:
+        _ours_alone.reset(before)
 
 
 def registered(group: Group | str) -> Registered:

@@ -137,6 +137,7 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
     "reproduce": ("reproduce wagner2025-figure-2 --quick --csv rows.csv",),
     "serve": ("serve",),
     "collect": ("collect plan.json --hash HASH --store 2027-01-31",),
+    "collected": ("collected plan.json --hash HASH --store 2027-01-31",),
     "release": ("release plan.json version --hash HASH --store 2027-01-31",),
     "classify": (
         "classify points.npz --labels y --epsilon 2 --delta 1e-6 --holdout 0.2 --output model.npz",

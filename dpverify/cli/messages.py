@@ -20,6 +20,7 @@ _OTHER_NAMES = {
     "path": "file",
     "paths": "files",
     "points": "at",
+    "level": "alarm",
 }
 """Arguments of the library that the commands name otherwise."""
 _LONG = re.compile(r"(?<![\w.'-])([1-9]\d{0,3}?)(0{9,})(?![\w']|\.\d)")

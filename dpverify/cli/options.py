@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable, Sequence
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -35,12 +36,12 @@ def _refuse(option: str, text: str, wanted: str) -> NoReturn:
 
 
 def _decimal(text: str) -> Decimal | None:
-    """Return the number that a text writes, or None if it writes none or an infinite one."""
+    """Return the number that a text writes, or None if it writes none or an infinite one, or in other than 0 to 9."""
     try:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    return value if value.is_finite() else None
+    return value if value.is_finite() and text.isascii() else None
 
 
 def _end(text: str) -> Fraction | float:
@@ -76,15 +77,21 @@ def _as_it_is(value: Any) -> Any:
 
 
 class _Spared:
-    """What typer asks to turn a text into a value, where there is none to turn: its own needs pydantic."""
+    """What typer asks to turn a text into a value, where there is none to turn: its own needs pydantic.
+
+    It refuses an empty path, which would be the folder in which the command runs.
+    """
 
     def __init__(self, parameter: Any) -> None:
         self.ours = parameter.type_descriptor.parameter_info.parser is _as_it_is
         self.many = parameter.multiple or parameter.nargs == -1
+        self.path = parameter.type_descriptor.annotation in (Path, list[Path])
 
     def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
         if self.ours or (value is None and not self.many):
             return value
+        if self.path and "" in ((value or ()) if self.many else (value,)):
+            raise ValueError(f"{param.opts[0]}='' must be the path of a file or a folder.")
         param._runtime_param = None
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
 
@@ -194,7 +201,7 @@ def read_exactly(name: str, text: str, within: str) -> Fraction:
         or_zero = " that is 0 or" if _inside(Fraction(0), within) else ","
         _refuse(name, text, f"a number in {within}{or_zero} of a size from 1e-307 to 1e307")
     try:
-        value = Fraction(text)
+        value = Fraction(text) if text.isascii() else None
     except (ValueError, ZeroDivisionError):
         value = None
     if value is None or not _inside(value, within):

@@ -166,7 +166,8 @@ class Design(Drawn):
 
     def days(self, number: int) -> list[Day]:
         """Return what so many days are, for `dpverify.account`: each query as often as a user's bits in it change."""
-        return [*(each.day(number) for each in self.asked), *(each.within(number) for each in self.beside)]
+        runs = (Day(each.protocol, each.query.changed * number, self.honest) for each in self.queries)
+        return [*runs, *(each.within(number) for each in self.beside)]
 
     def certificate(self, days: int) -> dict[str, Any]:
         """Return a proof of what holds for the budget of so many days, which `dpverify check` can check.
@@ -232,6 +233,7 @@ class Design(Drawn):
         return made
 
 
+@within_limits("this design")
 def design(
     queries: Sequence[Query],
     budgets: Sequence[tuple[BudgetLike, int]] | BudgetLike,
@@ -325,9 +327,8 @@ def _kept(
             for query, name in zip(asked, chosen, strict=True)
         ]
         days += [each.within(limit.days) for each in beside]
-        with within_limits("this design"):
-            schedule = Schedule(days, threat_model=ThreatModel.COMMUNICATION)
-            return schedule.curve(delta, _WIDTH, quick=True, guess=guess).epsilon(delta).upper
+        curve = Schedule(days, threat_model=ThreatModel.COMMUNICATION).curve
+        return curve(delta, _WIDTH, quick=True, guess=guess).epsilon(delta).upper
 
     for limit in limits if beside else ():
         if not alone(beside, limit.days, limit.budget.delta, _WIDTH).lower < limit.budget.epsilon:
@@ -394,7 +395,6 @@ def _guess(queries: Sequence[Query], limit: Limit, users: int) -> float:
 
 
 def _designed(query: Query, bitsum: str, protocol: Any) -> DesignedQuery:
-    claims: Any = mechanism_claims_of(protocol)
-    rmse = query.rmse(protocol)
+    rmse, parameters = query.rmse(protocol), mechanism_claims_of(protocol).parameters(protocol)
     relative = rmse * query.relative(protocol.users)
-    return DesignedQuery(query, bitsum, protocol, claims.parameters(protocol), rmse, relative, query.upload(protocol))
+    return DesignedQuery(query, bitsum, protocol, parameters, rmse, relative, query.upload(protocol))

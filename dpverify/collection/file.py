@@ -19,7 +19,7 @@ from dpverify.guarantee import Budget
 from dpverify.planning.schedules.beside import Beside
 from protocols.validation import check_file, meant
 
-__all__ = ["read_design"]
+__all__ = ["design_in", "read_design"]
 
 _WHOLE = {"users", "budgets", "queries"}, {"honest", "beside"}
 _BUDGET = {"epsilon", "delta"}, {"days"}
@@ -27,22 +27,6 @@ _QUERY = {"name"}, {field.name for field in fields(Query)} - {"name"}
 """The keys that must be there, and those that may."""
 
 
-def _in_words(read: Callable[[Path], Design]) -> Callable[[Path], Design]:
-    """Return what raises a ValueError for a value of another type, as for every other one: a file has no types."""
-
-    @functools.wraps(read)
-    def called(path: Path) -> Design:
-        try:
-            return read(path)
-        except TypeError as error:
-            if " must be " not in str(error):
-                raise
-            raise ValueError(re.sub(r"Decimal\('(.*?)'\)", r"\1", str(error))) from error
-
-    return called
-
-
-@_in_words
 def read_design(path: Path) -> Design:
     """Return the design that a file asks for.
 
@@ -62,15 +46,40 @@ def read_design(path: Path) -> Design:
         As `dpverify.design`.
     """
     check_file("path", path, "a TOML file of a design")
+    return design_in(path.read_bytes(), f"path={str(path)!r}")
+
+
+def _in_words(read: Callable[[bytes, str], Design]) -> Callable[[bytes, str], Design]:
+    """Return what raises a ValueError for a value of another type, as for every other one: a file has no types."""
+
+    @functools.wraps(read)
+    def called(data: bytes, said: str) -> Design:
+        try:
+            return read(data, said)
+        except (TypeError, ValueError) as error:
+            words = re.sub(r"Decimal\('(.*?)'\)", r"\1", str(error))
+            if words == str(error) if isinstance(error, ValueError) else " must be " not in words:
+                raise
+            raise ValueError(words) from error
+
+    return called
+
+
+@_in_words
+def design_in(data: bytes, said: str) -> Design:
+    """Return the design that what such a file holds asks for, and raise what `read_design` does.
+
+    - said: What messages call it.
+    """
     try:
-        asked = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        asked = tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"path={str(path)!r} must be a TOML file: {unread(error)}.") from error
+        raise ValueError(f"{said} must be a TOML file: {unread(error)}.") from error
     _check("the file", asked, _WHOLE)
     for key in ("budgets", "queries", "beside"):
         tables = asked.setdefault(key, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise ValueError(f"{key} in {str(path)!r} must be tables, each under [[{key}]].")
+            raise ValueError(f"{key} in {said.removeprefix('path=')} must be tables, each under [[{key}]].")
     budgets = []
     for number, table in enumerate(asked["budgets"], 1):
         _check(f"budget {number}", table, _BUDGET)

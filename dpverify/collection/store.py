@@ -24,8 +24,10 @@ import secrets
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +41,16 @@ from dpverify.collection.shuffling import Shuffler
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.files import keep_names
 from dpverify.guarantee import ThreatModel
+from dpverify.shown import Plain, Shown
 from dpverify.spending.lines import locked
+from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
 
-__all__ = ["NotTaken", "Store", "TooFewUploadsError"]
+__all__ = ["Arrived", "Collected", "NotTaken", "Store", "TooFewUploadsError"]
 
 _KEY = 16
-_OPEN, _CLOSED, _RELEASED = range(3)
+_STATES = ("open", "closed", "released")
+_OPEN, _CLOSED, _RELEASED = range(len(_STATES))
 _PIECE = 1 << 18
 """Bits of uploads that are taken apart at a time."""
 _TABLES = """
@@ -73,6 +78,55 @@ class NotTaken(ValueError):
 
 class TooFewUploadsError(ValueError):
     """A batch has fewer uploads than its guarantee takes: nothing was released, and it stays open."""
+
+
+@dataclass(frozen=True)
+class Arrived(Plain):
+    """What has arrived for one query.
+
+    Parameters
+    ----------
+    query : str
+        Its name.
+    uploads : int
+        How many were stored, also if they were released and deleted since.
+    users : int or None
+        How many are taken at most, None without a limit.
+    needed : int
+        From how many uploads on it is released, if nothing else is said.
+    least : int
+        From how many on it can be, where so many are known to be honest: the smallest `least` of `Store.release`.
+    state : str
+        "open", "closed" where a release has begun and is to be asked for again, or "released".
+    """
+
+    query: str
+    uploads: int
+    users: int | None
+    needed: int
+    least: int
+    state: str
+
+
+@dataclass(frozen=True)
+class Collected(Shown):
+    """How far a batch is: numbers of uploads, which are public once it is released, and nothing of what is in them.
+
+    Parameters
+    ----------
+    batch : str
+        Its name.
+    since : str or None
+        When its folder was made, in UTC to the minute; None for one of before version 0.3.
+    rows : tuple of Arrived
+        One for each query, in the order of the manifest.
+    """
+
+    table_by = "dpverify.report.collections.arrivals:collected_table"
+
+    batch: str
+    since: str | None
+    rows: tuple[Arrived, ...]
 
 
 def _is_local(protocol: Any) -> bool:
@@ -123,6 +177,8 @@ class Store:
                 database.execute("INSERT INTO batch VALUES (?, ?, ?)", (hash, self.name, secrets.token_bytes(32)))
                 rows = [(place, 0, _OPEN) for place in self._places.values()]
                 database.executemany("INSERT INTO queries VALUES (?, ?, ?)", rows)
+                # The one time that is kept, before there are uploads. A second's number would not fit in 2038.
+                database.execute(f"PRAGMA user_version = {int(time.time()) // 60}")
             (*known, self._secret) = database.execute("SELECT hash, name, secret FROM batch").fetchone()
         if known != [hash, self.name]:
             self.close()
@@ -136,6 +192,18 @@ class Store:
         """Return how many uploads to a query were stored."""
         with self._lock:
             return self._state(self._place(name))[0]
+
+    def collected(self) -> Collected:
+        """Return how many uploads to each query were stored, and whether that is enough to release them."""
+        with self._lock:
+            (minutes,) = self._database.execute("PRAGMA user_version").fetchone()
+            states = [self._state(place) for place in self._places.values()]
+        since = datetime.fromtimestamp(60 * minutes, UTC).strftime("%Y-%m-%dT%H:%MZ") if minutes else None
+        rows = [
+            Arrived(name, uploads, self._users[place], *self._needs(place), _STATES[state])
+            for (name, place), (uploads, state) in zip(self._places.items(), states, strict=True)
+        ]
+        return Collected(self.name, since, tuple(rows))
 
     def add(self, uploads: Sequence[tuple[bytes, bytes]]) -> list[NotTaken | None]:
         """Store uploads, each under a key of 16 bytes, all in one transaction, and return what is wrong with each.
@@ -178,9 +246,8 @@ class Store:
             If another process releases, or something cannot be written.
         """
         place = self._place(name)
-        users, honest = self._users[place], self._batches.queries[place]["honest"]
-        usual, fewest = (1, 1) if self._local[place] else (users, honest or users)
-        needed = check_integer("least", usual if least is None else least, low=fewest, high=users)
+        usual, fewest = self._needs(place)
+        needed = check_integer("least", usual if least is None else least, low=fewest, high=self._users[place])
         target = self.folder / "released" / str(place)
         with locked(self._path):
             with self._changing() as database:
@@ -226,6 +293,11 @@ class Store:
         if name not in self._places:
             raise ValueError(f"name={name!r} must be one of {', '.join(self._places)}.")
         return self._places[name]
+
+    def _needs(self, place: int) -> tuple[int, int]:
+        """Return from how many uploads on a batch is released by default, and at the least."""
+        users: Any = self._users[place]  # which shuffled protocols have
+        return (1, 1) if self._local[place] else (users, self._batches.queries[place]["honest"] or users)
 
     def _state(self, place: int) -> tuple[int, int]:
         users, state = self._database.execute("SELECT uploads, state FROM queries WHERE query = ?", (place,)).fetchone()

@@ -95,6 +95,6 @@ def bounds(ball: Any) -> tuple[Fraction, Fraction]:
     for end in (ball.lower(), ball.upper()):
         mantissa, exponent = map(int, end.man_exp())
         if abs(exponent) > _LARGEST_EXPONENT:
-            raise ArithmeticError(f"the value has a size of about 2^{exponent}, beyond 2^(+-2^20).")
+            raise ArithmeticError(f"the value is {'above 2^' if exponent > 0 else 'below 2^-'}1048576 in size.")
         ends.append(Fraction(mantissa) * Fraction(2) ** exponent)
     return ends[0], ends[1]

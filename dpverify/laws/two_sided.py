@@ -22,7 +22,7 @@ from dataclasses import replace
 import numpy as np
 from flint import arb
 
-from dpverify.formulas.contexts import arb_context
+from dpverify.formulas.contexts import arb_context, upper_float
 from dpverify.laws import noise
 from dpverify.laws.window import DEFAULT_TAIL, SMALLEST_TAIL, IntegerLaw, point_mass
 from dpverify.rounding import UNIT
@@ -65,21 +65,28 @@ def two_sided(shape: float, p: float, tail: float = DEFAULT_TAIL) -> IntegerLaw:
     with arb_context(128):
         r, b = arb(shape), arb(p)
         square, first = 1 + b * b, reach + extra
-        ratio = b.union(b * (first + r) / (first + 1))
-        ratios = [ratio] * reach
-        for z in range(first, 0, -1):
-            ratio = b * (z - 1 + r) / (square * z - b * (z + 1 - r) * ratio)
-            if z <= reach:
-                ratios[z - 1] = ratio
+
+        def before(z: int, ratio: arb) -> arb:
+            return b * (z - 1 + r) / (square * z - b * (z + 1 - r) * ratio)
+
+        # One step is monotone: the ends of what the last ratio may be move by themselves, until they all but meet. Of a
+        # wide ball Arb's quotient is too coarse for that.
+        low, high = b, b * (first + r) / (first + 1)
+        for z in range(first, reach, -1):
+            low, high = before(z, low), before(z, high)
+        ratio, ratios = low.union(high), []
+        for z in range(reach, 0, -1):
+            ratio = before(z, ratio)
+            ratios.append(ratio)
         masses = [arb(1)]
-        for ratio in ratios:
+        for ratio in reversed(ratios):
             masses.append(masses[-1] * ratio)
         # All masses add up to 1, but for what is beyond the window of Z.
         listed = arb(1) - 2 * arb(0).union(arb(single.tail_above))
         first_mass = listed / (2 * sum(masses, arb(0)) - 1)
         masses = [mass * first_mass for mass in masses]
         half = np.array([float(each) for each in masses])
-        error = max((float(each.rad()) / float(each.mid()) for each in masses if float(each.mid()) > 0.0), default=0.0)
+        error = upper_float(arb(masses[-1].rad()) / masses[-1])  # relative radii grow with z
         # Sums from the end, rounded up, and all beyond the window of Z: what is cut where.
         beyond = np.cumsum(half[::-1])[::-1] * (1.0 + 2.0 * half.size * UNIT) * (1.0 + 2.0 * error)
     keep = int(np.count_nonzero((beyond > tail / 2.0) & (half >= _LEAST)))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import Any
 
 from rich import box
-from rich.console import Console, ConsoleOptions, RenderResult
+from rich.console import Console, ConsoleOptions, Group, RenderResult
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-__all__ = ["Rows"]
+__all__ = ["Rows", "parts_of"]
 
 _GAP = 2
 """Columns between two columns."""
@@ -36,6 +37,15 @@ class Rows:
         if len(cells) != len(self._headers):
             raise ValueError(f"cells={cells!r} must have one entry for each of {len(self._headers)} headers.")
         self._rows.append(tuple(cell if isinstance(cell, Text) else Text(cell) for cell in cells))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the headers, which of them are of numbers, and the rows, as plain texts."""
+        rows = [[cell.plain for cell in row] for row in self._rows]
+        return {
+            "headers": list(self._headers),
+            "numbers": [each in self._numbers for each in self._headers],
+            "rows": rows,
+        }
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield Text()
@@ -74,3 +84,11 @@ class Rows:
             for column, (header, cell) in enumerate(zip(self._headers, row, strict=True)):
                 line = Text(f"{header}: " if header else "").append_text(cell)
                 yield Padding(line, (0, 0, 0, 2 if column else 0), expand=False)
+
+
+def parts_of(table: Group) -> list[dict[str, Any]]:
+    """Return what a terminal would show, its rows and its lines in their order, as plain values for a page.
+
+    - table: Of `Rows` and of `Text` alone.
+    """
+    return [each.to_dict() if isinstance(each, Rows) else {"text": str(each)} for each in table.renderables]

@@ -1,1 +1,1 @@
-"""What is served on this machine: the interactive planner, a page with the engine's curves, and what takes uploads."""
+"""What is served on this machine: an interactive planner, a page for designs and days, and what takes uploads."""

@@ -1,4 +1,4 @@
-"""The server of the page: on this machine only, for pages of its own only, and nothing that it is asked changes it."""
+"""The server of the pages: on this machine only, for pages of its own only; nothing that it is asked changes it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ import plotly
 import uvicorn
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from dpverify.serve.ahead import Move, ahead, opening
-from dpverify.serve.connections import HOST, configured, listening
+from dpverify.serve.connections import HOST, body_of, configured, listening, refused
 from dpverify.serve.desk import Desk, workers
 from dpverify.serve.lines import python_lines, shell_lines
 from dpverify.serve.pieces import Piece, pieces, streamed
+from dpverify.serve.spent import told
 from dpverify.serve.state import BadState, State, controls
+from dpverify.serve.texts import LONGEST, Text
 from dpverify.shown import plain
 
 __all__ = ["Guard", "application", "run"]
@@ -31,12 +33,16 @@ __all__ = ["Guard", "application", "run"]
 _STATIC = Path(__file__).parent / "static"
 _FILES = {
     "/": (_STATIC / "page.html", "text/html"),
+    "/days": (_STATIC / "days.html", "text/html"),
     "/page.css": (_STATIC / "page.css", "text/css"),
     "/page.js": (_STATIC / "page.js", "text/javascript"),
+    "/days.js": (_STATIC / "days.js", "text/javascript"),
+    "/asking.js": (_STATIC / "asking.js", "text/javascript"),
     "/styles.js": (_STATIC / "styles.js", "text/javascript"),
     "/plots.js": (_STATIC / "plots.js", "text/javascript"),
     "/plotly.js": (Path(plotly.__file__).parent / "package_data" / "plotly.min.js", "text/javascript"),
 }
+_PAGES = {path for path, (_, media_type) in _FILES.items() if media_type == "text/html"}
 _ASKED_BY = "x-dpverify"
 """A header that no other origin's page can send without being asked whether it may, and no one answers that."""
 _MOST_PAGES = 16
@@ -60,7 +66,7 @@ class Guard:
 
     Another site may point its own name at this machine (DNS rebinding): the `Host` header tells. Its page may ask
     without reading the answer: `Origin`, `Sec-Fetch-Site` and a header of our own tell. A link from anywhere may be
-    followed to the page itself.
+    followed to the pages themselves.
 
     - app: What is guarded.
     - port: That it is served at.
@@ -84,7 +90,7 @@ class Guard:
             await send(message)
 
         reason = self._refused(scope)
-        answer = self._app if reason is None else PlainTextResponse(reason + "\n", 403)
+        answer = self._app if reason is None else refused(reason, 403)
         await answer(scope, receive, guarded)
 
     def _refused(self, scope: Scope) -> str | None:
@@ -97,7 +103,7 @@ class Guard:
             return "Host must be this machine, by the address that `dpverify serve` printed."
         if any(origin != f"http://{hosts[0]}" for origin in headers.get(b"origin", [])):
             return "Origin must be this server's own."
-        if scope["path"] == "/":
+        if scope["path"] in _PAGES:
             framed = headers.get(b"sec-fetch-dest", ["document"]) != ["document"]
             return "The page must not be part of another one." if framed else None
         if any(site not in {"same-origin", "none"} for site in headers.get(b"sec-fetch-site", [])):
@@ -128,35 +134,55 @@ class _Planner:
 
     async def answers(self, request: Request) -> Response:
         """Answer one state: a line of JSON first, and one for every piece."""
+        return self._answered(request, lambda: self._pieces(State.read(request.query_params.multi_items())))
+
+    async def texts(self, request: Request) -> Response:
+        """Answer one text, in lines of JSON."""
+        written = await body_of(request, "text", LONGEST)
+        if isinstance(written, Response):
+            return written
+        return self._answered(request, lambda: self._parts(Text.read(written, request.query_params.multi_items())))
+
+    def _answered(self, request: Request, read: Callable[[], AsyncIterator[bytes]]) -> Response:
+        """Return what reads a question answers to it, unless somebody else asks, or too many do."""
         if _ASKED_BY not in request.headers:
-            return PlainTextResponse("Only this server's own page may ask.\n", 403)
+            return refused("Only this server's own page may ask.", 403)
         try:
-            state = State.read(request.query_params.multi_items())
+            lines = read()
         except BadState as error:
             return JSONResponse({"errors": error.errors}, 400)
         if self._open >= _MOST_PAGES:
             return JSONResponse({"errors": {"link": f"{_MOST_PAGES} pages are waiting already; close one."}}, 503)
-        return StreamingResponse(self._stream(state), media_type="application/x-ndjson")
+        return StreamingResponse(self._counted(lines), media_type="application/x-ndjson")
 
-    async def _stream(self, state: State) -> AsyncIterator[bytes]:
+    async def _counted(self, lines: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         self._open += 1
         self._number += 1
+        try:
+            async for line in lines:
+                yield line
+        finally:
+            self._open -= 1
+
+    async def _pieces(self, state: State) -> AsyncIterator[bytes]:
         wanted = pieces(state)
         self._look_ahead(ahead(state, None if self._last is None else Move.between(self._last, state)))
         self._last = state
-        try:
-            yield _line(
-                {
-                    "state": state.texts(),
-                    "shell": shell_lines(state),
-                    "python": python_lines(state),
-                    "pieces": [piece.name for piece in wanted],
-                }
-            )
-            async for answers in streamed(wanted, self._desk, self._number):
-                yield b"".join(map(_line, answers))
-        finally:
-            self._open -= 1
+        yield _line(
+            {
+                "state": state.texts(),
+                "shell": shell_lines(state),
+                "python": python_lines(state),
+                "pieces": [piece.name for piece in wanted],
+            }
+        )
+        async for answers in streamed(wanted, self._desk, self._number):
+            yield b"".join(map(_line, answers))
+
+    async def _parts(self, text: Text) -> AsyncIterator[bytes]:
+        self._look_ahead([])
+        async for part in told(text, self._desk, self._number):
+            yield _line(part)
 
     def _look_ahead(self, wanted: list[Piece]) -> None:
         """Compute what is likely to be asked for, until something else is."""
@@ -190,6 +216,7 @@ def application(planner: _Planner, port: int) -> ASGIApp:
     """
     routes = [Route(path, _file(*file), methods=["GET"]) for path, file in _FILES.items()]
     routes += [Route("/controls", planner.controls), Route("/answers", planner.answers)]
+    routes += [Route("/texts", planner.texts, methods=["POST"])]
     return Guard(Starlette(routes=routes), port)
 
 

@@ -8,10 +8,12 @@ import os
 import socket
 
 import uvicorn
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import PlainTextResponse, Response
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-__all__ = ["HOST", "PATIENCE", "configured", "listening"]
+__all__ = ["HOST", "PATIENCE", "body_of", "configured", "listening", "refused"]
 
 HOST = "127.0.0.1"
 PATIENCE = 5.0
@@ -56,6 +58,29 @@ def configured(app: ASGIApp, connections: int) -> uvicorn.Config:
         timeout_graceful_shutdown=1,
         http=type("_Limited", (_Connection,), {"most": connections}),
     )
+
+
+def refused(reason: str, status: int) -> Response:
+    """Return an answer in a sentence."""
+    return PlainTextResponse(reason + "\n", status)
+
+
+async def body_of(request: Request, name: str, longest: int) -> bytes | Response:
+    """Return what a request brings, or what to answer if that is too long or does not arrive.
+
+    - name: What it is, for the message.
+    - longest: Bytes.
+    """
+    found = b""
+    try:
+        async with asyncio.timeout(PATIENCE):
+            async for piece in request.stream():
+                found += piece
+                if len(found) > longest:
+                    return refused(f"{name} must have {longest} bytes at most.", 413)
+    except (TimeoutError, ClientDisconnect):
+        return refused(f"{name} must arrive as a whole.", 408)
+    return found
 
 
 class _Connection(H11Protocol):

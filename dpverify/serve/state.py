@@ -11,7 +11,7 @@ from dpverify.planning.sweeps.comparison import BITSUMS
 from protocols.classes.frozen import dataclass
 from protocols.validation import check_choice
 
-__all__ = ["CONTROLS", "BadState", "Control", "State", "controls"]
+__all__ = ["CONTROLS", "BadState", "Control", "State", "controls", "read_value"]
 
 _NUMBER = re.compile(
     r"\d{1,20}(\.\d{0,30})?([eE][+-]?\d{1,3})?|\.\d{1,30}([eE][+-]?\d{1,3})?|\d{1,9}/\d{1,9}", re.ASCII
@@ -153,7 +153,7 @@ class State:
         values: dict[str, Any] = {}
         for name, control in CONTROLS.items():
             try:
-                values[name] = _value(name, control, typed.get(name, control.first))
+                values[name] = read_value(name, control, typed.get(name, control.first))
             except ValueError as error:
                 errors.setdefault(name, str(error))
         try:
@@ -214,7 +214,11 @@ def _short(text: str) -> str:
     return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}...")
 
 
-def _value(name: str, control: Control, text: str) -> str | int | None:
+def read_value(name: str, control: Control, text: str) -> str | int | None:
+    """Return what is typed in a control.
+
+    Raises ValueError if it is out of its range.
+    """
     if control.optional and not text:
         return None
     try:

@@ -15,13 +15,13 @@ from contextlib import suppress
 
 import uvicorn
 from starlette.applications import Starlette
-from starlette.requests import ClientDisconnect, Request
-from starlette.responses import PlainTextResponse, Response
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from dpverify.collection.store import NotTaken, Store
-from dpverify.serve.connections import HOST, PATIENCE, configured, listening
+from dpverify.serve.connections import HOST, body_of, configured, listening, refused
 
 __all__ = ["application", "run"]
 
@@ -70,27 +70,17 @@ class _Service:
         """Store one upload; the same one with the same key is answered as it was before."""
         batch, key = request.path_params["batch"], request.path_params["key"]
         if batch != self._store.name:
-            return _refused("batch must be the one that is collected here.", 404)
+            return refused("batch must be the one that is collected here.", 404)
         if not _KEY.fullmatch(key):
-            return _refused("key must be 32 digits and letters of 0-9a-f: 128 random bits.", 400)
-        upload, longest = b"", self._store.collector.longest
-        try:
-            async with asyncio.timeout(PATIENCE):
-                async for piece in request.stream():
-                    upload += piece
-                    if len(upload) > longest:
-                        return _refused(f"upload must have {longest} bytes at most.", 413)
-        except (TimeoutError, ClientDisconnect):
-            return _refused("upload must arrive as a whole.", 408)
+            return refused("key must be 32 digits and letters of 0-9a-f: 128 random bits.", 400)
+        upload = await body_of(request, "upload", self._store.collector.longest)
+        if isinstance(upload, Response):
+            return upload
         try:
             wrong = await self._inbox.put(bytes.fromhex(key), upload)
         except sqlite3.Error as error:
-            return _refused(f"upload could not be stored: {error}.", 503)
-        return Response(status_code=204) if wrong is None else _refused(str(wrong), wrong.status)
-
-
-def _refused(reason: str, status: int) -> Response:
-    return PlainTextResponse(reason + "\n", status)
+            return refused(f"upload could not be stored: {error}.", 503)
+        return Response(status_code=204) if wrong is None else refused(str(wrong), wrong.status)
 
 
 def application(store: Store) -> ASGIApp:

@@ -41,6 +41,13 @@ def test_what_was_written_is_read_back(protocol: Any) -> None:
         assert protocol_of({name: str(value) for name, value in record.items() if value is not None}) == protocol
 
 
+def test_what_0_2_0_wrote_is_read() -> None:
+    """All protocols that its ledgers took, as it wrote them: a parameter that is renamed must still be read."""
+    for line in (Path(__file__).parent / "of_0_2_0.jsonl").read_text(encoding="utf-8").splitlines():
+        record = json.loads(line)
+        assert record_of(protocol_of(record)).items() >= record.items()
+
+
 def test_a_density_of_a_deterministic_family_is_written_down_and_no_other() -> None:
     bitsum, rng = RandomizedResponse(900, 0.1), np.random.default_rng(3)
     for family in (LinearMap(5, limit=0.7, rows=6, seed=4), LinearMap(4, limit=1.0)):
@@ -70,6 +77,10 @@ def test_texts_are_read_as_what_each_parameter_is() -> None:
     ("record", "message"),
     [
         ({}, "protocol=None must be the name of a protocol."),
+        (
+            {"protocol": "user-level-classifier"},
+            "protocol='user-level-classifier' must be one that its parameters make.",
+        ),
         ({"protocol": "rr", "users": 9}, "flip_probability of rr is missing."),
         ({"protocol": "rr", "users": 9, "p": 0.1}, "'p' must be a parameter of rr: users, flip_probability."),
         ({"protocol": "rr", "users": "many", "flip_probability": 0.1}, "users='many' must be an integer."),

@@ -11,7 +11,7 @@ from dpverify.claims import registry
 from dpverify.claims.base import Claims, MechanismClaims, MoreUsers
 from dpverify.claims.bitsum.base import BitsumClaims
 from dpverify.claims.lsq.base import LSQClaims
-from dpverify.claims.registry import Group, Registered, claims_named, claims_of, registered
+from dpverify.claims.registry import Group, Registered, claims_named, claims_of, ours_alone, registered
 from dpverify.guarantee import ThreatModel
 from protocols.bitsum import RandomizedResponse, ThreeNB
 from protocols.local.labels import LabelRandomizedResponse
@@ -134,6 +134,17 @@ def test_other_packages_join(installed) -> None:
     installed("joining", "[dpverify.mechanisms]\nidentity = dpverify.claims.lsq.inner_product:IdentityClaims\n")
     assert list(Registered(Group.MECHANISMS)) == [*registered(Group.MECHANISMS), "identity"]
     assert Registered(Group.MECHANISMS)["identity"].protocol is Identity
+
+
+def test_what_others_have_added_is_not_run_where_ours_alone_may_be(installed, monkeypatch) -> None:
+    installed("joining", "[dpverify.mechanisms]\nidentity = no_such_module:Odd\n")
+    monkeypatch.setitem(registry._GROUPS, Group.MECHANISMS, Registered(Group.MECHANISMS))
+    with ours_alone(), refused("protocol='identity'"):
+        claims_named("IDENTITY", Group.MECHANISMS)
+    with ours_alone():
+        assert claims_named("histogram", Group.MECHANISMS).name == "histogram"
+    with pytest.raises(ValueError, match="no_such_module"):
+        claims_named("identity", Group.MECHANISMS)
 
 
 def test_what_cannot_be_loaded_is_told_when_it_is_asked_for(installed) -> None:

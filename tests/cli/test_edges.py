@@ -31,7 +31,7 @@ USUAL = {
 }
 OTHERS = {
     *("demo", "audit", "canaries", "classify", "predict", "decode", "theorems", "report", "serve"),
-    *("collect", "release", "aggregate", "spend", "spent"),
+    *("collect", "collected", "release", "aggregate", "spend", "spent"),
 }
 """Commands of files and servers, which have their own tests."""
 CASES = 80

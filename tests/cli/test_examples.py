@@ -43,6 +43,7 @@ ONLY_READ = {
     "audit local-rr",
     "audit client",
     "collect",
+    "collected",
     "release",
     "aggregate",
     "rehearse",

@@ -123,3 +123,9 @@ def test_shares_stand_beside_bits_and_hide_as_much() -> None:
     assert (one.bitsum, one.relative_error) == ("split-and-mix", pytest.approx(other.relative_error, rel=1e-3))
     alone = design([dataclasses.replace(asked[0], bitsum="laplace")], ("1", "1e-6"), users=200).queries[0]
     assert alone.rmse < design([asked[0]], ("1", "1e-6"), users=200).queries[0].rmse / 1.9
+
+
+def test_days_of_more_sums_than_a_manifest_takes_are_accounted_for() -> None:
+    found = design([Query("ids", buckets=10_000_000)], ("1", "1e-6"), users=10_000)
+    (day,) = found.days(1)
+    assert (day.protocol, day.instances) == (found.queries[0].protocol, 2)

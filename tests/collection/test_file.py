@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dpverify.collection.design import design
-from dpverify.collection.file import read_design
+from dpverify.collection.file import design_in, read_design
 from dpverify.collection.query import Query
 from dpverify.planning.schedules.beside import Beside
 from dpverify.planning.steps.step import NoisyStep
@@ -82,6 +82,10 @@ def test_a_file_may_have_steps_beside_the_queries(tmp_path: Path) -> None:
         ("honest = 0.9", 'honest = "90%"', "honest='90%' must be a finite number; write 90% as 0.9"),
         ("users = 2_000", 'users = "1000"', "^users='1000' must be an integer in"),
         ("bits = 4", "bits = 20.0", "^bits=20.0 must be an integer in"),
+        ("epsilon = 1\n", "epsilon = 1e999999999\n", r"^epsilon=1E\+999999999 must be 0 or in"),
+        ("users = 2_000", "users = 1" + "0" * 4_000, "^this design leaves the range of floats here"),
+        ("epsilon = 1\n", "epsilon = 1e-300\n", "^this design leaves the range of floats here"),
+        ("weight = 2", "weight = 1e308", "^this design leaves the range of floats here"),
     ],
 )
 def test_what_is_wrong_is_named(old: str, new: str, said: str, tmp_path: Path) -> None:
@@ -94,3 +98,10 @@ def test_a_table_that_is_none_is_refused(tmp_path: Path) -> None:
     (tmp_path / "collection.toml").write_text('users = 3\nbudgets = 1\nqueries = "a"\n')
     with pytest.raises(ValueError, match="budgets in"):
         read_design(tmp_path / "collection.toml")
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_text() -> None:
+    with pytest.raises(ValueError, match=r"^the file lacks budgets"):
+        design_in(b"\xef\xbb\xbfusers = 3\n", "the text")
+    with pytest.raises(ValueError, match=r"^the text must be a TOML file: it is no text in UTF-8\.$"):
+        design_in(b"users = 3 # \xff\n", "the text")

@@ -149,6 +149,31 @@ def test_a_local_report_is_released_without_others(tmp_path: Path) -> None:
     assert rows(messages(plan, store.release("q"))[0]) == {(1,): 1}
 
 
+def test_numbers_of_uploads_are_told_whatever_becomes_of_them(tmp_path: Path) -> None:
+    plan = manifest(
+        [(name, RandomizedResponse(4, 0.25), 1, 2) for name in "qr"] + [("all", RandomizedResponse(4, 0.25))],
+        delta="0.01",
+    )
+    store, beside = opened(tmp_path / "day", plan), opened(tmp_path / "day", plan)
+    store.add([*uploads(plan, [1]), *uploads(plan, [1, 0, 0], query=1)])
+    found = beside.collected()
+    assert [(row.query, row.uploads, row.users, row.needed, row.least, row.state) for row in found.rows] == [
+        ("q", 1, 4, 4, 2, "open"),
+        ("r", 3, 4, 4, 2, "open"),
+        ("all", 0, 4, 4, 4, "open"),
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(store, "_write", None)
+        with pytest.raises(TypeError):  # it stops
+            store.release("r", least=3)
+    store.close()
+    again = opened(tmp_path / "day", plan)
+    assert [row.state for row in again.collected().rows] == ["open", "closed", "open"]
+    again.release("r")
+    assert [(row.uploads, row.state) for row in beside.collected().rows] == [(1, "open"), (3, "released"), (0, "open")]
+    assert again.collected().since == found.since  # the folder's, not the process's
+
+
 def test_neither_keys_nor_the_order_of_arrival_are_stored_and_nothing_is_left(tmp_path: Path) -> None:
     plan = few()
     store, each = opened(tmp_path / "day", plan), uploads(plan, [1] * 12 + [0] * 12)

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
+from rich.text import Text
 
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.evidence.theorems import theorems
 from dpverify.guarantee import Budget
 from dpverify.planning.account import account
 from dpverify.planning.sweeps.comparison import Comparison, plan_bitsums
-from dpverify.report.layout import Rows
+from dpverify.report.layout import Rows, parts_of
 from dpverify.report.papers.theorems import theorems_table
 from dpverify.report.plans.comparisons import plan_table
 from dpverify.report.tables import account_table, demo_table
@@ -96,3 +97,12 @@ def test_cells_are_printed_as_they_are(rows: list[list[str]], width: int) -> Non
 def test_a_row_has_a_cell_for_every_header() -> None:
     with pytest.raises(ValueError, match="must have one entry for each of 2 headers"):
         Rows(("one", "two")).add_row("1")
+
+
+def test_a_page_gets_what_a_terminal_shows() -> None:
+    rows = Rows(("name", "n"), ("n",))
+    rows.add_row("[a]", "1,000")
+    assert parts_of(Group(Text("Two [b]", style="bold"), rows)) == [
+        {"text": "Two [b]"},
+        {"headers": ["name", "n"], "numbers": [False, True], "rows": [["[a]", "1,000"]]},
+    ]

@@ -39,10 +39,12 @@ class Served:
         """Where it listens."""
         return urlsplit(self.url).port or 0
 
-    def ask(self, path: str, headers: dict[str, str] | None = None, method: str = "GET") -> http.client.HTTPResponse:
+    def ask(
+        self, path: str, headers: dict[str, str] | None = None, method: str = "GET", body: bytes | None = None
+    ) -> http.client.HTTPResponse:
         """Return the answer to one request, whose body is not read yet."""
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-        connection.request(method, path, headers=headers or {})
+        connection.request(method, path, body, headers=headers or {})
         return connection.getresponse()
 
 

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import signal
 import socket
 import sys
@@ -13,9 +14,13 @@ from urllib.parse import urlencode
 import pytest
 
 from dpverify.planning.plan import plan
+from dpverify.serve.texts import LONGEST
 from tests.serve.served import OWN, Served, served
+from tests.serve.test_texts import DAYS
 
 pytest.importorskip("uvicorn", reason="the page's server is not installed: pip install '.[serve]'")
+
+from dpverify.serve.app import _FILES
 
 QUICK = "/answers?" + urlencode({"bitsum": "central-discrete-laplace", "users": "50", "instances": "2"})
 
@@ -43,7 +48,7 @@ def test_what_was_computed_is_not_computed_again(server: Served) -> None:
     assert time.monotonic() - start < 2.0  # of an answer that takes milliseconds, and longer than that if computed
 
 
-@pytest.mark.parametrize("path", ["/", "/controls", "/page.css", "/page.js", "/plots.js", "/styles.js", "/plotly.js"])
+@pytest.mark.parametrize("path", [*_FILES, "/controls"])
 def test_what_the_page_consists_of_has_the_strict_headers(server: Served, path: str) -> None:
     answer = server.ask(path)
     assert answer.status == 200
@@ -63,7 +68,7 @@ def test_what_the_page_consists_of_has_the_strict_headers(server: Served, path: 
     ["evil.example", "evil.example:{port}", "127.0.0.1:1", "127.0.0.1", "127.0.0.1.evil.example:{port}", "", "[::1]"],
 )
 def test_a_name_that_was_pointed_at_this_machine_is_refused(server: Served, host: str) -> None:
-    for path in ("/", QUICK, "/controls"):
+    for path in ("/", "/days", QUICK, "/controls"):
         answer = server.ask(path, {**OWN, "Host": host.format(port=server.port)})
         assert answer.status == 403
         assert answer.read().count(b"\n") == 1
@@ -85,17 +90,53 @@ def test_other_origins_are_refused(server: Served, headers: dict[str, str]) -> N
     sent = {name: value.format(port=server.port) for name, value in headers.items()}
     for path in (QUICK, "/controls", "/page.js"):
         assert server.ask(path, {**OWN, **sent}).status == 403
+    assert server.ask("/texts", {**OWN, **sent}, "POST", DAYS.encode()).status == 403
 
 
 def test_a_page_that_only_makes_the_browser_ask_costs_nothing(server: Served) -> None:
     # An image or a script of an old browser, which says nothing of where it comes from.
     assert server.ask(QUICK).status == 403
+    assert server.ask("/texts", {}, "POST", DAYS.encode()).status == 403
+
+
+def test_a_text_is_answered_and_too_long_or_hostile_ones_are_a_sentence_each(server: Served) -> None:
+    def answered(body: bytes, query: str = "") -> list[Any]:
+        answer = server.ask(f"/texts{query}", OWN, "POST", body)
+        assert answer.status == 200
+        return lines(answer)
+
+    name, found, *points = answered(DAYS.encode(), "?delta=1e-7&at_most=2")
+    assert name == {"name": "days.csv"}
+    assert "--at-most 2" in found["shell"]
+    assert points[-1]["left"] == 0
+    for hostile in (
+        b"",
+        b"\xff\xfe\x00",
+        b"<script>alert(1)</script>",
+        b"a = " + b"[" * 100_000,
+        b"[{" + b'"a": [' * 40_000,
+        b"users = " + b"9" * 4_000 + b"\n[[budgets]]\nepsilon = 1\ndelta = 1e-6\n[[queries]]\nname = 'a'\nbits = 3\n",
+        b"protocol,users,flip_probability\n/etc/passwd,9,0.1\n",
+        b"protocol,users,flip_probability\n" + b"x" * 140_000 + b",9,0.1\n",
+        b'[{"protocol": {"protocol": {"family": {}, "instances": 1e9}}}]',
+        DAYS.encode().replace(b"90", b"9" * 5_000),
+    ):
+        *_, last = answered(hostile)
+        assert last.keys() == {"error"}
+        assert last["error"].endswith(".")
+        assert not re.search("Traceback|fault|died", last["error"])
+    longer = server.ask("/texts", OWN, "POST", b"#" * (LONGEST + 1))
+    assert (longer.status, longer.read().count(b"\n")) == (413, 1)
+    asked = server.ask("/texts?delta=nan&at_most=x", OWN, "POST", DAYS.encode())
+    assert (asked.status, set(json.loads(asked.read())["errors"])) == (400, {"delta", "at_most"})
+    assert server.ask("/texts", OWN).status == 405
 
 
 def test_a_link_from_elsewhere_opens_the_page_but_no_frame_holds_it(server: Served) -> None:
     link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
-    assert server.ask("/?epsilon=2", {**link, "Sec-Fetch-Dest": "document"}).status == 200
-    assert server.ask("/?epsilon=2", {**link, "Sec-Fetch-Dest": "iframe"}).status == 403
+    for path in ("/?epsilon=2", "/days"):
+        assert server.ask(path, {**link, "Sec-Fetch-Dest": "document"}).status == 200
+        assert server.ask(path, {**link, "Sec-Fetch-Dest": "iframe"}).status == 403
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "OPTIONS"])

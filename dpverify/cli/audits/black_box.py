@@ -167,7 +167,7 @@ def _numbers(option: str, text: str) -> NDArray[np.float64] | NDArray[np.int64]:
     import numpy as np
 
     try:
-        values = [float(part) for part in text.split(",")]
+        values = [float(part if part.isascii() else "nan") for part in text.split(",")]
     except ValueError:
         values = [float("nan")]
     if not np.isfinite(values).all():

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from dpverify.cli.options import number
+from dpverify.cli.options import integer, number
 from dpverify.cli.output import print_result
 
 __all__ = ["register"]
@@ -28,7 +28,12 @@ def aggregate(
         ),
     ],
     users: Annotated[
-        int | None, typer.Option("--users", help="How many users' messages are in the .parquet files, if not one each.")
+        int | None,
+        integer(
+            "--users",
+            within="[1, inf)",
+            help="How many users' messages are in the .parquet files, if not one each.",
+        ),
     ] = None,
     confidence: Annotated[float, number("--confidence", within="(0, 1)", help="Of the intervals, in {}.")] = 0.95,
     alarm: Annotated[
@@ -71,7 +76,7 @@ def aggregate(
     named: dict[str, str] = {}
     for each in at or []:
         query, _, path_of = each.rpartition("=")
-        if not query or query in named:
+        if not query or not path_of or query in named:
             raise ValueError(f"--at={each!r} must be QUERY=FILE, each query once.")
         named[query] = path_of
     check_file("manifest", manifest, "a manifest, as dpverify design --manifest writes it")

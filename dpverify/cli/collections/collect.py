@@ -1,4 +1,4 @@
-"""The commands `dpverify collect` and `dpverify release`: uploads taken once, and released as a shuffled batch."""
+"""The commands `collect`, `collected` and `release`: uploads taken once, counted, and released as a shuffled batch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.optional import needing
+from dpverify.cli.output import print_result
+from protocols.classes.optional import needing
 
 if TYPE_CHECKING:
     from dpverify.collection.store import Store
@@ -26,6 +27,7 @@ Collected = Annotated[Path, typer.Option("--store", help=f"{_FOLDER}, as `dpveri
 def register(app: typer.Typer) -> None:
     """Add the commands to the application."""
     app.command()(collect)
+    app.command()(collected)
     app.command()(release)
 
 
@@ -33,10 +35,12 @@ def _opened(manifest: Path, hash: str, folder: Path, *, new: bool = True) -> Sto
     from dpverify.collection.manifest import Manifest
     from dpverify.collection.store import Store
 
-    data = Manifest.read(manifest).data
+    read = Manifest.read(manifest)
+    if hash != read.hash:
+        raise ValueError(f"hash={hash!r} must be the SHA-256 of {str(manifest)!r}, in 64 digits and letters of 0-9a-f.")
     if not new and not (folder / "uploads.db").is_file():
         raise ValueError(f"folder={str(folder)!r} must be that of a batch that `dpverify collect` took.")
-    return Store(folder, data, hash)
+    return Store(folder, read.data, hash)
 
 
 def collect(
@@ -49,7 +53,7 @@ def collect(
 
     PUT /uploads/BATCH/KEY, where the key is 128 random bits as 32 digits and letters, chosen by the client: whoever is
     not sure that an upload arrived sends it again with the same key. Nothing about who sent it, or when, is stored. An
-    answer of 204 is given when it is on the disk.
+    answer of 204 is given when it is on the disk. `dpverify collected` says how many have arrived.
 
     It is one operator's part: it sees addresses and uploads together, and takes any number of uploads from anybody. In
     production a relay of another operator stands before it (Oblivious HTTP), and tokens tell users.
@@ -59,6 +63,16 @@ def collect(
 
     with closing(_opened(manifest, hash, folder)) as store:
         run(store, port, lambda address: typer.echo(f"{address} (Ctrl-C ends it)"))
+
+
+def collected(manifest: ManifestFile, hash: Hash, folder: Collected) -> None:
+    """Show how many uploads have arrived, and what can be released.
+
+    It may run beside `dpverify collect`, and reads numbers of uploads alone. "lacks 40" are missing to the honest users
+    that the guarantee counts on; between these and all users a release takes --least, which says who is honest.
+    """
+    with closing(_opened(manifest, hash, folder, new=False)) as store:
+        print_result(store.collected())
 
 
 def release(

@@ -139,7 +139,7 @@ def classify(
     from dpverify.learning.joint.discriminant import PrivateDiscriminant
 
     public_scale = _scale(scale)
-    with readable():
+    with readable(data=data, test=test, labels=labels):
         file = _opened(data, labels)
         tests = None if test is None else _opened(test, labels)
         shared: dict[str, Any] = {
@@ -188,7 +188,7 @@ def predict(
 
     found: list[Any] = []
     right = 0
-    with readable():
+    with readable(model=model, data=data, labels=labels):
         classifier = load_model(model, proved=False)  # no guarantee is stated here
         if wanted() is None:
             _check_lines(model, classifier.classes_.tolist())
@@ -268,7 +268,7 @@ def _scale(text: str) -> Any:
     if text == "unit":
         return text
     try:
-        numbers = [float(word) for word in text.split(",")]
+        numbers = [float(word) for word in text.split(",") if text.isascii()]
     except ValueError:
         numbers = []
     if len(numbers) not in (1, 2):
@@ -277,12 +277,23 @@ def _scale(text: str) -> Any:
 
 
 @contextmanager
-def readable() -> Iterator[None]:
-    """Say of a file that cannot be read what it is, in one sentence."""
+def readable(**files: Path | str | None) -> Iterator[None]:
+    """Say of a file that cannot be read, or is none of those wanted, what it is, in one sentence.
+
+    - **files: By the argument or option that names each.
+    """
     try:
         yield
-    except OSError as error:
-        raise ValueError(f"{error.filename or 'The data'} cannot be read: {error.strerror or error}.") from None
+    except (OSError, ValueError) as error:
+        said = str(error)
+        if isinstance(error, OSError):
+            said = f"{error.filename or 'The data'} cannot be read: {error.strerror or error}."
+        for name, path in files.items():
+            if path is not None and said.startswith(f"{path} "):
+                raise ValueError(f"{name}={str(path)!r}{said.removeprefix(str(path))}") from None
+        if isinstance(error, OSError):
+            raise ValueError(said) from None
+        raise
 
 
 @contextmanager

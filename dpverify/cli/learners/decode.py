@@ -51,7 +51,7 @@ def decode(
     from dpverify.learning.files.model import load_model
     from dpverify.learning.joint.discriminant import PrivateDiscriminant
 
-    with readable():
+    with readable(model=model, vocabulary=vocabulary, words=words):
         classifier = load_model(model)
         if isinstance(classifier, PrivateDiscriminant):
             raise ValueError(

@@ -70,7 +70,8 @@ def formula(
         else:
             rows = _numbers(only, given, digits, solve, equals, (low, high), which)
     except ArithmeticError as error:
-        raise ValueError(str(error)) from error
+        said = f"{' '.join(values)}: " if values else ""
+        raise ValueError(f"{said}{error}") from error
     print_result({"formula": only.name, "values": rows}, values_lines(rows))
 
 

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 __all__ = ["register"]
 
@@ -24,7 +24,7 @@ def serve(
     port: Annotated[int, integer(within="[0, 65535]", help="On this machine only; 0 takes any that is free.")] = 8571,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
 ) -> None:
-    """Plan in a browser, with sliders and the engine's curves. The page is on this machine alone; Ctrl-C ends it."""
+    """Plan in a browser, by sliders or from a text. The pages are on this machine alone; Ctrl-C ends it."""
     with needing("The page"):
         from dpverify.serve.app import run
 

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law
+from dpverify.collection.analysis.intervals import SumLaw, Tails, sum_law, tails_of
 from dpverify.collection.analysis.numbers import of_numbers, steps_in, wrapped
 from dpverify.collection.analysis.strings import bit_counts, candidate_rows, named_cells, strange_strings
 from dpverify.collection.analysis.sums import IN_ONE, Sums
@@ -260,7 +260,6 @@ def aggregate(
         raise ValueError(f"points={sorted(strange)} must be of densities that sums have.")
     named = named_cells([each.asked for each in found], candidates)
     texts = list(dict.fromkeys(check_texts("candidates", candidates)))
-    spent = None if ledger is None else _paid(ledger, found, sums)
     charged = Fraction(plan.guarantee["charged"]["probability"]) / plan.guarantee["days"]
     tests = sum(each.counts.size + len(each.counts) for each in found)
     rows, alarms, known = list[Estimate](), list[Alarm](), dict[str, Densities]()
@@ -269,9 +268,12 @@ def aggregate(
             made, name = _densities(each, charged), each.asked.name
             rows, known = rows + _at(made, name, confidence, (points or {}).get(name)), {**known, name: made}
         else:
-            rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0, texts)
+            with tails_of(f"confidence={confidence!r}"):
+                rows += _estimates(each, _kept(1.0 - confidence, charged, each) / 2.0, texts)
         side = _kept(level / tests, charged, each) / 2.0
-        alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, side, texts)]
+        with tails_of(f"level={level!r}"):
+            alarms += [Alarm(each.asked.name, reason) for reason in _alarms(each, side, texts)]
+    spent = None if ledger is None else _paid(ledger, found, sums)  # at last: what is refused above costs nothing
     rows = [replace(row, strings=tuple(named.get((row.query, row.bucket), row.strings))) for row in rows]
     users = {each.asked.name: each.users for each in found}
     return Aggregate(tuple(sums.batches), users, confidence, tuple(rows), tuple(alarms), level, spent, known)

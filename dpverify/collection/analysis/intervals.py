@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -27,7 +28,7 @@ from protocols.classes.frozen import dataclass
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.sums import SplitAndMix, SumProtocol
 
-__all__ = ["SumLaw", "Tails", "between", "sum_law"]
+__all__ = ["SumLaw", "Tails", "between", "sum_law", "tails_of"]
 
 _ROUNDED = 2.0**-50
 """What probabilities that some floating point operations compute are off by, relatively, at most."""
@@ -167,6 +168,19 @@ def between(larger: Parts, smaller: Parts, level: float) -> tuple[int, int]:
     return -_above([part.mirrored() for part in smaller], level), _above(larger, level)
 
 
+class _LevelError(ValueError):
+    """What a level must leave."""
+
+
+@contextmanager
+def tails_of(argument: str) -> Iterator[None]:
+    """Say which argument, `name=value`, leaves tails that are too small."""
+    try:
+        yield
+    except _LevelError as error:
+        raise ValueError(f"{argument} must leave {error}") from None
+
+
 class Tails:
     """Between which counts X is, but for a probability of at most `level` at each side.
 
@@ -180,7 +194,7 @@ class Tails:
 
     def __init__(self, law: SumLaw, level: float) -> None:
         if not 1e-15 < level <= 0.5:
-            raise ValueError(f"level={level!r} of one side must be in (1e-15, 0.5]; less confidence has more.")
+            raise _LevelError(f"a probability in (1e-15, 0.5] to each side, not {level:.3g}.")
         self.law, self.level = law, level
         moves = not all(part.pmf.size == 1 for t in (0, law.inputs) for part in law.moving(t))
         self._step = max(1, int(law.deviation / _FINE)) if moves else 1

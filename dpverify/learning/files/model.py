@@ -44,6 +44,8 @@ __all__ = ["NOT_PROVED", "Model", "load_model", "save_model"]
 
 Model = PrivateDensityClassifier | PrivateDiscriminant
 _FORMAT = "dpverify-classifier-2"
+_OF_0_2_0 = "dpverify-classifier-1"
+"""It called the sum of bits a protocol, and had the whole guarantee where there are only its notes now."""
 _SETTINGS = ("delta", "kernel", "bandwidth", "bitsum", "bits", "rule", "public_random_state")
 NOT_PROVED = "what the file says of its parameters was not proved again"
 _NOTES = (LABELS_TAKEN, FIXED_SEED, NOT_PROVED)
@@ -108,7 +110,7 @@ def _parts(classifier: PrivateDensityClassifier) -> tuple[dict[str, Any], dict[s
 def load_model(path: str | Path, *, proved: bool = True) -> Model:
     """Return the classifier of a file, fitted; nothing in the file is executed.
 
-    - path: As `save_model` wrote it.
+    - path: As `save_model` wrote it, that of dpverify 0.2.0 as well.
     - proved: Whether to prove, in about a second for each size of a class, or once for a discriminant, that its
       parameters keep what it guarantees; else a note says that this is the file's word.
 
@@ -127,6 +129,9 @@ def load_model(path: str | Path, *, proved: bool = True) -> Model:
         header = json.loads(str(arrays["header"]))
         if not isinstance(header, dict) or not isinstance(header["format"], str):
             raise ValueError("its header must be an object with a format")
+        if header["format"] == _OF_0_2_0:
+            header |= {"format": _FORMAT, "notes": header["guarantee"]["notes"]}
+            header["settings"]["bitsum"] = header["settings"].pop("protocol")
         if header["format"] not in (_FORMAT, DISCRIMINANT):
             raise ValueError(f"its format is {header['format']!r}")
         return _restored(header, arrays, proved)

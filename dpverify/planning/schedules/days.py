@@ -11,7 +11,7 @@ from dpverify.files import once, parsed, unread
 from dpverify.planning.schedules.schedule import Day
 from protocols.validation import check_file, check_integer
 
-__all__ = ["read_days"]
+__all__ = ["days_in", "read_days"]
 
 _DAY, _INSTANCES, _HONEST = "day", "instances", "honest"
 """What a line may say besides the protocol and its parameters."""
@@ -35,13 +35,22 @@ def read_days(path: Path) -> list[Day]:
     Raises ValueError if the file is missing or of another form, or a line is; it says which.
     """
     check_file("path", path, "a .json or .csv file of days")
+    return days_in(path.read_bytes(), f"path={str(path)!r}", objects=path.suffix.lower() == ".json")
+
+
+def days_in(data: bytes, said: str, *, objects: bool) -> list[Day]:
+    """Return the days of what such a file holds, and raise what `read_days` does.
+
+    - said: What messages call it.
+    - objects: Whether it is JSON, and no table.
+    """
     try:
-        text = path.read_text(encoding="utf-8-sig")
-        lines = parsed(text) if path.suffix.lower() == ".json" else _table(text)
+        text = data.decode("utf-8-sig")
+        lines = parsed(text) if objects else _table(text)
     except (ValueError, csv.Error) as error:
-        raise ValueError(f"path={str(path)!r} must be a .json or .csv file of days: {unread(error)}.") from error
+        raise ValueError(f"{said} must be a .json or .csv file of days: {unread(error)}.") from error
     if not isinstance(lines, list) or not lines or not all(isinstance(line, dict) for line in lines):
-        raise ValueError(f"path={str(path)!r} must hold a list of days, at least one, each with a protocol.")
+        raise ValueError(f"{said} must hold a list of days, at least one, each with a protocol.")
     days, named = [], set()
     for number, line in enumerate(lines, 1):
         try:
@@ -55,7 +64,7 @@ def read_days(path: Path) -> list[Day]:
             honest = _whole(_HONEST, line[_HONEST]) if _HONEST in line else None
             days.append(Day(protocol, _whole(_INSTANCES, line.get(_INSTANCES, 1)), honest))
         except (TypeError, ValueError) as error:
-            raise ValueError(f"Day {number} of {str(path)!r}: {error}") from error
+            raise ValueError(f"Day {number} of {said.removeprefix('path=')}: {error}") from error
     return days
 
 

@@ -187,7 +187,7 @@ def plan_sums(
         except InfeasibleBudgetError as error:
             failures[name] = str(error)
         except CapacityError:  # in terms of a law that nobody asked for
-            failures[name] = f"{target} and {span.levels} steps take more noise than can be listed for {name}."
+            failures[name] = f"steps={span.levels} need more noise at {target} than can be listed for {name}."
     curator = math.inf
     if target.delta > 0.0:
         bit = plan("central-gaussian", target, users=users, instances=instances).bitsum_rmse

@@ -46,7 +46,7 @@ class Search(Generic[_Row]):
     - level: How much it may.
     - start: The value at which to begin.
     - slope: As for `Steps.least`.
-    - wanted: How the level is called where it is not reached.
+    - wanted: How the level is called where it is not reached; by default `error=` it.
     - progress: Told before the first plan and after every one which share of the way may lie behind.
     """
 
@@ -56,7 +56,7 @@ class Search(Generic[_Row]):
     level: float
     start: float
     slope: float | None = None
-    wanted: str = "this"
+    wanted: str = ""
     progress: Callable[[float], object] = lambda share: None
 
     def attempted(self) -> Least[_Row] | FailedPlan:
@@ -79,7 +79,8 @@ class Search(Generic[_Row]):
         if found is None:
             last, bitsum = steps.value(steps.most), self.at(steps.value(steps.most)).bitsum
             why = f": {one.error}" if isinstance(one := row(steps.most), FailedPlan) else "."
-            return _none(bitsum, f"{bitsum} does not reach {self.wanted} with {steps.name} up to {last}{why}")
+            wanted = self.wanted or f"error={self.level:.4g}"
+            return _none(bitsum, f"{wanted} is not reached by {bitsum} with {steps.name} up to {last}{why}")
         one = row(found)
         assert not isinstance(one, FailedPlan)
         if found == 1:
@@ -333,6 +334,7 @@ class _Fewest:
             margin = error * (1.0 + margin) / _share(row) * (1.0 - 1e-6) - 1.0
         meeting = [row for row in found if _share(row) <= error]
         if not meeting:
-            return _none(bitsum, f"{bitsum} errs by at least {min(map(_share, found)):.4g} of n within this budget.")
+            least = f"{bitsum}, which errs by at least {min(map(_share, found)):.4g} of n within this budget"
+            return _none(bitsum, f"error={error:.4g} is not reached by {least}.")
         row = min(meeting, key=lambda row: row.messages_per_user)
         return Least(row.messages_per_user, row)

@@ -9,6 +9,7 @@ used in all instances.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -167,40 +168,42 @@ class _Grids:
         self, groups: Sequence[Pairs], attained: Pairs, instances: int, steps: Steps, gap: float, delta: float
     ) -> None:
         self._instances, self._steps, self._gap = instances, steps, gap
-        cut = rarest(delta, instances)
-        self._groups, self._attained = [steps.trimmed(group, cut) for group in groups], steps.trimmed(attained, cut)
-        self._known: dict[Block, Composition] = {}
+        # What is attained and dominates is the same pair, with one grid, and composed once.
+        every = _distinct([*groups, attained])
+        known = dict(zip(every, steps.trimmed(every, rarest(delta, instances)), strict=True))
+        self._groups = [[known[pair] for pair in group] for group in groups]
+        self._attained = [known[pair] for pair in attained]
+        self._grid = functools.cache(connect_the_dots)
+        self._composition = functools.cache(functools.partial(_composed, steps))
 
     @cached_property
     def attained(self) -> list[Composition]:
         """The compositions of the attained pairs."""
-        grids = [connect_the_dots(pair, self._steps.fine) for pair in self._attained]
-        return [self._composition([(grid, self._instances)]) for grid in grids]
+        grids = [self._grid(pair, self._steps.fine) for pair in self._attained]
+        return [self._composition((grid, self._instances)) for grid in grids]
 
     @cached_property
     def _ends(self) -> list[GridPrivacyLoss]:
         two = len(self._groups) == 2 and len(_distinct(self._groups)) > 1
-        grids = [dominating_grid(group, self._steps.mixed) for group in self._groups] if two else []
+        grids = [self._above(group) for group in self._groups] if two else []
         return [end.capped() for end in grids] if self._steps.along_contours else grids
 
     @cached_property
     def _supremum(self) -> GridPrivacyLoss:
-        found = dominating_grid(self._ends or _distinct(self._groups), self._steps.mixed)
+        ends = self._ends
+        found = dominating_grid(ends, self._steps.mixed) if ends else self._above(_distinct(self._groups))
         return found.capped() if self._steps.along_contours else found
 
-    def _composition(self, parts: list[tuple[GridPrivacyLoss, int]]) -> Composition:
-        if self._steps.along_contours:
-            return ContourComposition(parts)
-        return Composition(parts, max_bytes=_MOST_BYTES) if self._steps.chosen else Composition(parts)
+    def _above(self, pairs: Pairs) -> GridPrivacyLoss:
+        grids = [self._grid(pair, self._steps.mixed) for pair in pairs]
+        return grids[0] if len(grids) == 1 else dominating_grid(grids, self._steps.mixed)
 
     def _mix(self, low: int, high: int) -> Composition:
         """Return a composition that dominates every mix with `low` to `high` instances of the first group."""
-        if (low, high) not in self._known:
-            parts: list[tuple[GridPrivacyLoss, int]] = [(self._supremum, high - low)]
-            if self._ends:
-                parts += [(self._ends[0], low), (self._ends[1], self._instances - high)]
-            self._known[low, high] = self._composition([(grid, count) for grid, count in parts if count > 0])
-        return self._known[low, high]
+        parts: list[tuple[GridPrivacyLoss, int]] = [(self._supremum, high - low)]
+        if self._ends:
+            parts += [(self._ends[0], low), (self._ends[1], self._instances - high)]
+        return self._composition(*((grid, count) for grid, count in parts if count > 0))
 
     @property
     def _two(self) -> list[Composition]:
@@ -218,7 +221,7 @@ class _Grids:
         # A larger level is one, too, and no relative gap would do above 0.
         attained = max(attained, _NEXT_TO_NOTHING * (1.0 / max(tilt, 1.0) if decide is None else decide))
         gap = max(self._gap, 0.0 if decide is None else decide / attained - 1.0)
-        if whole.delta(attained * (1.0 + gap)).upper <= delta:
+        if whole.delta_upper(attained * (1.0 + gap)) <= delta:
             return whole.epsilon_upper(delta)
         rough = self._both_ends(attained)
         along = math.inf if rough is None else rough.epsilon(delta)
@@ -228,17 +231,17 @@ class _Grids:
         level = level_above(
             attained * (1.0 + gap),
             blocks,
-            lambda block, level: self._mix(*block).delta(level).upper > delta,
+            lambda block, level: self._mix(*block).delta_upper(level) > delta,
             lambda block: self._mix(*block).epsilon_upper(delta) * (1.0 + self._gap),
         )
         return min(level, along)
 
     def worst_delta(self, epsilon: float) -> float:
         """Return an upper bound on the largest divergence at an epsilon over all mixes."""
-        whole = self._mix(0, self._instances).delta(epsilon).upper
+        whole = self._mix(0, self._instances).delta_upper(epsilon)
         if not self._ends:
             return whole
-        attained = max(end.delta(epsilon).upper for end in self._two)
+        attained = max(end.delta_upper(epsilon) for end in self._two)
         rough = self._both_ends(epsilon)
         whole = whole if rough is None else min(whole, rough.delta(epsilon))
         if whole <= attained * (1.0 + self._gap):
@@ -247,8 +250,8 @@ class _Grids:
         level = level_above(
             attained * (1.0 + gap),
             blocks,
-            lambda block, level: self._mix(*block).delta(epsilon).upper > level,
-            lambda block: self._mix(*block).delta(epsilon).upper * (1.0 + self._gap),
+            lambda block, level: self._mix(*block).delta_upper(epsilon) > level,
+            lambda block: self._mix(*block).delta_upper(epsilon) * (1.0 + self._gap),
         )
         return min(level, whole)
 
@@ -260,6 +263,12 @@ class _Grids:
     def _blocks(self, tilt: float, scale: float, gap: float) -> tuple[list[Block], float]:
         exponents = [grid.moments.at(tilt)[0] for grid in (*self._ends, self._supremum)]
         return few_blocks(self._instances, exponents, scale, gap)
+
+
+def _composed(steps: Steps, *parts: tuple[GridPrivacyLoss, int]) -> Composition:
+    if steps.along_contours:
+        return ContourComposition(parts)
+    return Composition(parts, max_bytes=_MOST_BYTES) if steps.chosen else Composition(parts)
 
 
 def _distinct(groups: Sequence[Pairs]) -> list[PrivacyLossDistribution]:

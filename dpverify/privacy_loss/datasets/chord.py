@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -194,21 +195,23 @@ def _repair(masses: Floats, error: Floats, step: float) -> None:
     that its sum and mean (in e^eps) are kept: what such a spread adds to the profile is local. What finds no positive
     mass nearby, within a number of steps, is left negative.
     """
+    # Items of the memory are plain floats, which are quicker one by one.
+    own: Any = masses.data
     steps = 0
-    for j in np.flatnonzero(masses < -error):
+    for j in np.flatnonzero(masses < -error).tolist():
         for distance in range(1, _NEARBY):
             steps += 1
             if steps > _MOST_STEPS:
                 return
             for i in (j + distance, j - distance):
                 far = 2 * i - j
-                if masses[j] >= 0.0 or not (0 <= far < masses.size and i >= 0) or masses[i] <= 0.0:
+                if own[j] >= 0.0 or not (0 <= far < len(own) and i >= 0) or own[i] <= 0.0:
                     continue
                 # (x_far - x_i) / (x_far - x_j), x being evenly spaced in its logarithm.
                 share = 1.0 / (1.0 + math.exp(min((j - i) * step, 700.0)))
-                taken = min(masses[i], -masses[j] / share)
-                masses[i] -= taken
-                masses[far] += taken * (1.0 - share)
-                masses[j] += taken * share
-            if masses[j] >= 0.0:
+                taken = min(own[i], -own[j] / share)
+                own[i] -= taken
+                own[far] += taken * (1.0 - share)
+                own[j] += taken * share
+            if own[j] >= 0.0:
                 break

@@ -42,6 +42,8 @@ MOST_COUNTS = 2**22
 """The most atoms of a flood that are listed: a second, and 300 MB, for each list of the two counts."""
 _NEGLIGIBLE = 1e-16
 """What an entry of a sum may lack, relatively, and still be listed: charged with it."""
+_FEW = 16
+"""Of so many reports, and of multiples of that, laws are kept: all others are sums of two."""
 
 
 class Directions(NamedTuple):
@@ -218,14 +220,12 @@ def mixed_reports(
     p = flip_probability
     # The rarer law of an outcome may be p times the other: so small a tail must not matter to it either.
     tail = max(tail * p, SMALLEST_TAIL)
-    high = laws.binomial(ones, p, tail).mirrored(ones)
-    low = laws.binomial(users - 1 - coins - ones, p, tail)
-    fair = _coins(coins, tail)
-    fixed = np.convolve(high.pmf, low.pmf)
-    others = np.convolve(fixed, fair.pmf)
-    relative_error = high.relative_error + low.relative_error + fair.relative_error
-    relative_error += (min(high.pmf.size, low.pmf.size) + min(fixed.size, fair.pmf.size) + 8.0) * UNIT
-    omitted = sum(law.tail_below + law.tail_above for law in (high, low, fair))
+    others, relative_error, omitted = np.ones(1), 8.0 * UNIT, 0.0
+    low = _summands(users - 1 - coins - ones, p, tail)
+    for law in (*(part.mirrored() for part in _summands(ones, p, tail)), *low, *_summands(coins, 0.5, tail)):
+        relative_error += law.relative_error + min(others.size, law.pmf.size) * UNIT
+        others = np.convolve(others, law.pmf)
+        omitted += law.tail_below + law.tail_above
     zero = np.append((1.0 - p) * others, 0.0) + np.append(0.0, p * others)
     one = np.append(p * others, 0.0) + np.append(0.0, (1.0 - p) * others)
     # An entry of the convolution lacks at most `omitted`, and what underflowed in it; those for which that could matter
@@ -246,10 +246,15 @@ def mixed_reports(
     )
 
 
-@functools.lru_cache(maxsize=64)
-def _coins(number: int, tail: float) -> IntegerLaw:
-    """Return the law of the sum of some coins: cells of one width have the same."""
-    return laws.binomial(number, 0.5, tail)
+def _summands(number: int, p: float, tail: float) -> list[IntegerLaw]:
+    """Return laws whose sum is that of so many reports: cells ask for many numbers, whose laws have parts in common."""
+    few = number % _FEW
+    return [_reports(part, p, tail) for part in (number - few, few) if part]
+
+
+@functools.lru_cache(maxsize=128)
+def _reports(number: int, p: float, tail: float) -> IntegerLaw:
+    return laws.binomial(number, p, tail)
 
 
 def _scaled(values: NDArray[np.float64], factor: float, last: float) -> NDArray[np.float64]:

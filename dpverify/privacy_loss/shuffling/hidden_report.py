@@ -89,7 +89,9 @@ class HiddenReport:
 
     def __post_init__(self) -> None:
         if check_integer("users", self.users, low=1) > _MOST_USERS:
-            raise CapacityError(f"{self.users} reports are to be hidden among each other, but at most 2^52 are.")
+            raise CapacityError(
+                f"users={self.users} must be at most 2^52, the reports that are hidden among each other."
+            )
         check_real("missing", self.missing, low=0.0)
         shape = self.others.shape
         if len(shape) != 1 or self.first.shape != shape or self.second.shape != shape:

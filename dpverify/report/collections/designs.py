@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from rich.console import Group, RenderableType
+from rich.console import Group
 from rich.text import Text
 
 from dpverify.digits import counted, rounded_up, unrounded
@@ -44,7 +44,7 @@ def _asks(query: Query) -> str:
     return f"density, {size} waves" + ("" if query.classes == 1 else f", {counted(query.classes, 'class', 'classes')}")
 
 
-def design_table(found: Design) -> RenderableType:
+def design_table(found: Design) -> Group:
     """Return a row for each query and for each budget."""
     weights = ("weight",) if len({row.query.weight for row in found.queries}) > 1 else ()
     numbers = (*weights, "RMSE", "relative", "upload")

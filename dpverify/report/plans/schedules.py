@@ -6,17 +6,17 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.digits import rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import axes_for
 from dpverify.report.tables import point_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.schedules.result import ScheduleResult
 
 __all__ = ["schedule_figure", "schedule_table"]
@@ -25,7 +25,7 @@ _MOST_ROWS = 12
 """Of different days in a table; more are summed up."""
 
 
-def schedule_table(result: ScheduleResult, *, curve: bool = False) -> RenderableType:
+def schedule_table(result: ScheduleResult, *, curve: bool = False) -> Group:
     """Return what a schedule costs: its days, the point of the privacy curve, and how much basic composition says.
 
     - result: As `dpverify.account` returns it for a list.
@@ -96,6 +96,8 @@ def schedule_figure(result: ScheduleResult, axes: Axes | None = None) -> Axes:
     - result: Of a delta above 0.
     - axes: Where; on a figure of its own when omitted.
     """
+    from dpverify.report.plots import axes_for
+
     drawn = axes_for(axes)
     known = [(runs, end) for runs, end in result.cumulative() if end.upper < math.inf]
     if known:

@@ -1,13 +1,12 @@
 // The page: its controls, what they ask for, and what comes back, piece by piece.
 
+import { NO_SERVER, Refused, answered, byId, showError, showLines } from "./asking.js";
 import { FIGURES, Figure, WAYS, element, short } from "./plots.js";
 
 const PAUSE = 30; // milliseconds without a change before it is asked
 const LONGEST = 60; // characters of a value in a link: no right one has as many
-const NO_LINES = "None: these settings cannot be computed.";
 const CURVES = { quick: "a first plan", plan: "the plan", profile: "epsilon against delta", account: "what the plan gives", meaning: "what the best attacker reaches", users: "error at n =", epsilon: "error at ε =", honest: "epsilon at the honest share" };
 
-const byId = (id) => document.getElementById(id);
 const figures = FIGURES.map((about) => new Figure(about));
 byId("figures").append(...figures.map((figure) => figure.element));
 
@@ -16,7 +15,7 @@ let values = {}; // as typed
 let surplus = []; // what else a link says, for the server to refuse
 let asked; // the request in progress
 let timer, drawing, told;
-let wanted = [], known = new Map(), texts = {};
+let wanted = [], known = new Map();
 let rows = new Map(); // of the plans by how they were found, of the last settings until there are new ones
 
 // Controls.
@@ -108,24 +107,9 @@ async function ask() {
   for (const name of ["plans", "risks"]) byId(name).classList.add("stale");
   byId("waiting").textContent = "Asking the engine ...";
   try {
-    const answer = await fetch(`/answers?${query()}`, { headers: { "X-Dpverify": "page" }, signal: mine.signal });
-    if (!answer.ok) {
-      const errors = (answer.headers.get("content-type") ?? "").includes("json") ? (await answer.json()).errors : { link: await answer.text() };
-      showErrors(errors);
-      showLines({});
-      byId("waiting").textContent = "Waiting for settings that can be computed.";
-      byId("progress").value = 0;
-      return;
-    }
-    showErrors({});
-    const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
-    let text = "";
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done || mine.signal.aborted) break;
-      const lines = (text + value).split("\n");
-      text = lines.pop();
-      lines.filter(Boolean).forEach((line) => take(JSON.parse(line)));
+    for await (const lines of answered(`/answers?${query()}`, mine.signal)) {
+      showErrors({});
+      lines.forEach(take);
       drawSoon();
     }
     if (mine.signal.aborted) return;
@@ -136,9 +120,11 @@ async function ask() {
     byId("status").textContent = `All computed. ${summary()}`;
   } catch (error) {
     if (error.name === "AbortError") return;
-    showErrors({ link: "The server does not answer: start `dpverify serve` again, and reload this page." });
+    const refused = error instanceof Refused;
+    showErrors(refused ? error.errors : { link: NO_SERVER });
     showLines({});
-    byId("waiting").textContent = "";
+    byId("waiting").textContent = refused ? "Waiting for settings that can be computed." : "";
+    if (refused) byId("progress").value = 0;
   }
 }
 
@@ -156,15 +142,6 @@ function take(line) {
     const points = line.points ?? (line.error ? [] : [line]);
     figure.add(way, points, line.error, x ? ` at ${x}` : "");
     figure.dirty = true;
-  }
-}
-
-// What the lines would say of settings that cannot be computed, they said of others.
-function showLines(said) {
-  texts = said;
-  for (const name of ["shell", "python"]) {
-    byId(name).textContent = said[name] ?? NO_LINES;
-    document.querySelector(`[data-copy=${name}]`).disabled = !said[name];
   }
 }
 
@@ -245,31 +222,10 @@ function summary() {
 }
 
 function showErrors(errors) {
-  for (const name of ["bitsum", ...Object.keys(about.controls), "link"]) {
-    const place = byId(`${name}-error`), text = errors[name] ?? "";
-    if (place.textContent !== text) place.textContent = text;
-    place.hidden = !text;
-    byId(name)?.setAttribute("aria-invalid", String(Boolean(text)));
-  }
-  if (errors.link) { byId("link-error").textContent = errors.link; byId("link-error").hidden = false; }
+  for (const name of ["bitsum", ...Object.keys(about.controls), "link"]) showError(name, errors[name]);
 }
 
 // The rest.
-
-document.addEventListener("click", async (event) => {
-  const name = event.target.dataset?.copy;
-  if (!name) return;
-  const text = name === "link" ? location.href : texts[name] ?? "";
-  let copied = true;
-  try { await navigator.clipboard.writeText(text); } catch { copied = false; getSelection().selectAllChildren(byId(name)); }
-  event.target.textContent = copied ? "Copied" : "Selected";
-  byId("status").textContent = copied ? `${name} copied` : `${name} selected: copy it with your keyboard`;
-  setTimeout(() => { event.target.textContent = "Copy"; }, 1500);
-});
-
-// On a phone the bar lies over the end of the page, which leaves it as much room.
-new ResizeObserver(([bar]) => document.documentElement.style.setProperty("--bar", `${bar.target.offsetHeight}px`))
-  .observe(document.querySelector(".progress"));
 
 byId("settings").addEventListener("submit", (event) => event.preventDefault());
 byId("settings").addEventListener("reset", (event) => {

@@ -9,7 +9,7 @@ const MARK = { published: "square", exact: "circle", joint: "triangle-up" };
 
 export const FIGURES = [
   { name: "profile", title: "Epsilon against delta", x: "delta", xTitle: "δ", yTitle: "ε that the plan gives, nats",
-    caption: "The privacy profile of each plan, between its two proved ends.", ends: true },
+    caption: "The privacy profile of each plan, between its two proved ends; an epsilon of 0 has no place here.", ends: true },
   { name: "users", title: "Error against users", x: "users", xTitle: "n, users", yTitle: "error of a sum, users",
     caption: "The error of the plan for the same budget at other numbers of users." },
   { name: "epsilon", title: "Error against epsilon", x: "epsilon", xTitle: "ε, nats", yTitle: "error of a sum, users",
@@ -35,7 +35,7 @@ export function element(tag, properties = {}, ...children) {
 // One figure of the page.
 export class Figure {
   constructor(about) {
-    this.about = about;
+    this.about = { ways: WAYS, legend: LEGEND, ...about };
     this.points = {};
     this.before = {}; // of the settings before, shown faintly until a curve is complete
     this.left = {}; // how many pieces of a curve are still to come
@@ -73,8 +73,14 @@ export class Figure {
       this.points = {}; this.errors = new Map(); this.fresh = false;
     }
     this.left[way] -= 1;
-    if (error) this.errors.set(error, [...(this.errors.get(error) ?? []), `${WAYS[way].toLowerCase()}${at}`]);
+    if (error) this.errors.set(error, [...(this.errors.get(error) ?? []), `${this.about.ways[way].toLowerCase()}${at}`]);
     this.points[way] = [...(this.points[way] ?? []), ...points].sort((a, b) => a.x - b.x);
+  }
+
+  // All that is known of a curve.
+  put(way, points, left) {
+    this.points[way] = points;
+    this.left[way] = left;
   }
 
   draw(values) {
@@ -84,11 +90,11 @@ export class Figure {
     this.plot.classList.remove("stale");
     this.table.classList.remove("stale");
     const { about } = this;
-    const ways = Object.keys(WAYS).filter((way) => this.points[way]?.length);
+    const ways = Object.keys(about.ways).filter((way) => this.points[way]?.length);
     const faint = Object.entries(this.before).map(([way, points]) => this.curve(way, points, { opacity: 0.25, showlegend: false, hoverinfo: "skip" }));
     const own = ways.flatMap((way) => this.traces(way)), traces = [...faint, ...own];
     const ink = colour("ink"), grid = colour("grid");
-    const axis = { type: "log", color: ink, gridcolor: grid, zeroline: false, linecolor: colour("rule"), fixedrange: true,
+    const axis = { type: about.linear ? "linear" : "log", rangemode: "tozero", color: ink, gridcolor: grid, zeroline: false, linecolor: colour("rule"), fixedrange: true,
       automargin: true, exponentformat: "power", minexponent: 5, minor: { ticks: "" } };
     const now = Number(values[about.x]);
     const narrow = this.plot.clientWidth < 400;
@@ -108,7 +114,8 @@ export class Figure {
 
   curve(way, points, more) {
     return { x: points.map((point) => point.x), y: points.map((point) => number(this.about.ends ? point.upper : point.y)),
-      name: LEGEND[way], mode: "lines+markers", line: { color: colour(way), dash: DASH[way], width: 2 }, connectgaps: false,
+      name: this.about.legend[way], mode: "lines+markers",
+      line: { color: colour(way), dash: DASH[way], width: 2, shape: this.about.steps ? "vh" : "linear" }, connectgaps: false,
       marker: { color: colour(way), size: 7, symbol: points.map((p) => MARK[way] + (p.proved === false ? "-open" : "")) }, ...more };
   }
 
@@ -116,10 +123,11 @@ export class Figure {
     const points = this.points[way];
     const drawn = this.curve(way, points, { text: points.map((point) => point.text ?? short(point.y)),
       hovertemplate: "%{x}: %{text}<extra></extra>" });
-    if (this.left[way] > 0) Object.assign(drawn, { name: `${LEGEND[way]} (${this.left[way]} to come)`, opacity: 0.5 });
+    if (this.left[way] > 0) Object.assign(drawn, { name: `${this.about.legend[way]} (${this.left[way]} to come)`, opacity: 0.5 });
     if (!this.about.ends) return [drawn];
-    const end = { x: drawn.x, mode: "lines", line: { width: 0, color: colour(way) }, showlegend: false, hoverinfo: "skip" };
+    const end = { x: drawn.x, mode: "lines", line: { ...drawn.line, width: 0 }, showlegend: false, hoverinfo: "skip" };
     const lower = { ...end, y: points.map((point) => number(point.lower)) };
+    if (this.about.steps) lower.line = { ...lower.line, shape: "hv" }; // never below what it was, never above what it will be
     return [lower, { ...end, y: drawn.y, fill: "tonexty" }, drawn];
   }
 
@@ -127,6 +135,7 @@ export class Figure {
   ticks(traces, key, also, most, waiting) {
     const all = traces.flatMap((trace) => trace[key]).filter((value) => value > 0);
     if (also > 0) all.push(also);
+    if (this.about.linear) return {};
     if (waiting) all.push(...(this.ends[key] ?? []));
     if (all.length) this.ends[key] = [Math.min(...all), Math.max(...all)];
     return this.ends[key] ? ticks(...this.ends[key], most) : {};
@@ -135,9 +144,9 @@ export class Figure {
   inWords(ways) {
     const said = ways.map((way) => {
       const known = this.points[way].filter((point) => number(this.about.ends ? point.upper : point.y));
-      if (!known.length) return `${WAYS[way]}: nothing finite`;
+      if (!known.length) return `${this.about.ways[way]}: nothing finite`;
       const say = (point) => `${point.text ?? short(point.y)} at ${point.x}`;
-      return `${WAYS[way]}: from ${say(known[0])} to ${say(known[known.length - 1])}`;
+      return `${this.about.ways[way]}: from ${say(known[0])} to ${say(known[known.length - 1])}`;
     });
     return `${this.about.title}. ${said.join(". ")}. All numbers are in the table below.`;
   }
@@ -156,7 +165,7 @@ export class Figure {
       return element("td", {}, point ? (point.text ?? short(point.y)) + (point.proved === false ? " (not confirmed)" : "") : "");
     };
     this.table.replaceChildren(element("table", {}, element("caption", { className: "unseen" }, this.about.title),
-      element("thead", {}, element("tr", {}, ...[this.about.xTitle, ...ways.map((way) => WAYS[way])]
+      element("thead", {}, element("tr", {}, ...[this.about.xTitle, ...ways.map((way) => this.about.ways[way])]
         .map((text) => element("th", { scope: "col" }, text)))),
       element("tbody", {}, ...places.map((x) => element("tr", {},
         element("th", { scope: "row" }, x.toString()), ...ways.map((way) => cell(way, x)))))));

@@ -1,7 +1,9 @@
-"""The commands `dpverify collect` and `dpverify release`; what the service does is tested in `tests/serve/`."""
+"""The commands `collect`, `collected` and `release`; what the service does is tested in `tests/serve/`."""
 
+import json
 import socket
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -13,7 +15,7 @@ from tests.collection.test_store import FEW, few, messages, uploads
 
 @pytest.fixture
 def typed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Return the options of both commands, for a batch that lacks one upload."""
+    """Return the options of all three commands, for a batch that lacks one upload."""
     monkeypatch.chdir(tmp_path)
     plan = few()
     plan.write("plan.json")
@@ -36,6 +38,34 @@ def test_a_batch_is_released_where_enough_is_there(typed: list[str], capsys: pyt
     assert cli.main(["release", "plan.json", "q", *typed[:2], "--store", "dya"]) == 2
     assert capsys.readouterr().err == "--store='dya' must be that of a batch that `dpverify collect` took.\n"
     assert not Path("dya").exists()
+
+
+def test_what_has_arrived_is_told_and_whether_that_is_enough(
+    typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    def row() -> str:
+        assert cli.main(["collected", "plan.json", *typed]) == 0
+        return capsys.readouterr().out.rstrip().splitlines()[-1]
+
+    assert row().split(maxsplit=4) == ["q", "23", "24", "15", "can be, with --least 23"]
+    assert cli.main(["release", "plan.json", "q", *typed, *row().split()[-2:]]) == 0
+    capsys.readouterr()
+    assert row().split() == ["q", "23", "24", "15", "yes"]
+    assert cli.main(["collected", "plan.json", *typed, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == [{"query": "q", "uploads": 23, "users": 24, "needed": 24, "least": 15, "state": "released"}]
+    assert datetime.now(UTC) - datetime.fromisoformat(found["since"]) < timedelta(hours=1)
+    assert cli.main(["collected", "plan.json", *typed[:2], "--store", "dya"]) == 2
+    assert capsys.readouterr().err == "--store='dya' must be that of a batch that `dpverify collect` took.\n"
+
+
+@pytest.mark.parametrize("words", [["collect"], ["collected"], ["release", "q"]])
+def test_another_hash_is_told_by_its_option(
+    words: list[str], typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([words[0], "plan.json", *words[1:], "--hash", "00", *typed[2:]]) == 2
+    said = "--hash='00' must be the SHA-256 of 'plan.json', in 64 digits and letters of 0-9a-f.\n"
+    assert capsys.readouterr().err == said
 
 
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])

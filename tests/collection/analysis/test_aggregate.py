@@ -30,6 +30,7 @@ from protocols.local.labels import LabelRandomizedResponse
 from protocols.selection import Selection
 from protocols.vector_sum import VectorSum
 from tests.collection.analysis.collected import messages, write
+from tests.refusals import refused
 
 USERS, PRESENT = 3_000, 2_700
 FEW, THERE = 400, 360
@@ -326,6 +327,18 @@ def test_what_cannot_be_told_is_refused() -> None:
             aggregate(plan(), sums)
     with pytest.raises(ValueError, match="confidence"):
         aggregate(plan(), fine, confidence=1.0)
+
+
+def test_a_level_that_leaves_no_tails_is_refused_before_anything_is_paid(tmp_path: Path) -> None:
+    fine = drawn(plan(), TRUE, np.random.default_rng(5))
+    ledger = PrivacyLedger.create(tmp_path / "ledger.jsonl", ("9", "1e-3"))
+    for option in ({"level": 1e-320}, {"confidence": 1 - 2**-53}):
+        with refused(*option):
+            aggregate(plan(), fine, ledger=ledger, **option)
+    assert ledger.spent().runs == 0
+
+
+def test_labels_without_users_who_are_counted_on_are_anything() -> None:
     labels = manifest([Asked("l", LabelRandomizedResponse(3, 1.0), 1)], delta=0)
     found = aggregate(labels, made(labels, {"l": np.array([[1, 2, 3]])}, 6))
     assert [(row.of, row.bucket, row.low, row.high) for row in found.estimates] == [

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dpverify.planning.schedules.days import read_days
+from dpverify.planning.schedules.days import days_in, read_days
 from dpverify.planning.schedules.schedule import Day
 from protocols.bitsum import NegativeBinomial, RandomizedResponse
 
@@ -103,3 +103,19 @@ def test_a_name_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     one = {"protocol": "rr", "users": 900, "flip_probability": 0.25}
     path.write_text(json.dumps([one, {"day": "None", **one}]))
     assert len(read_days(path)) == 2
+
+
+def test_a_text_is_read_as_a_file_of_it_is(tmp_path: Path) -> None:
+    table = b"protocol,users,flip_probability\r\nrr,900,.2\r\nxx,900,.2\r\n"
+    (tmp_path / "days.csv").write_bytes(table)
+    said = {}
+    for name, read in (
+        ("'days.csv'", lambda: read_days(tmp_path / "days.csv")),
+        ("the text", lambda: days_in(table, "the text", objects=False)),
+    ):
+        with pytest.raises(ValueError, match=r"^Day 2 of ") as refused:
+            read()
+        said[name] = str(refused.value).replace(f"{tmp_path}/", "").replace(name, "it")
+    assert len(set(said.values())) == 1
+    with pytest.raises(ValueError, match=r"^the text must be a .*: it is no text in UTF-8\.$"):
+        days_in(b"\xff", "the text", objects=True)

@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from dpverify.privacy_loss.composing.grid_mixes import GridMixes, Steps, choose_
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.losses.pairs import negative_binomial, three_nb
 from dpverify.privacy_loss.windows import step
+from dpverify.privacy_loss.windows.transform import Composition
 from tests.privacy_loss.composing.test_any_mix import FLAT, RARE, STEEP, mixed, mixes
 
 GROUPS = ([FLAT, RARE], [STEEP])
@@ -82,6 +84,17 @@ def test_every_block_is_looked_at(
     check(groups, Steps(0.01, 0.01), 1e-4, 0.1)
 
 
+@pytest.mark.parametrize("block", [(0, 2), (1, 3), (2, 3), (2, 4), (3, 5)])
+def test_a_block_is_above_all_its_mixes(monkeypatch: pytest.MonkeyPatch, block: tuple[int, int]) -> None:
+    # That would be hidden by its halves, which are looked at where it is not.
+    monkeypatch.setattr(grid_mixes, "few_blocks", lambda *_: ([block], 1e-4))
+    monkeypatch.setattr(grid_mixes, "level_above", lambda level, blocks, exceeds, reached: reached(blocks[0]))
+    found = GridMixes(([EARLY], [LATE]), [EARLY, LATE], 5, Steps(0.01, 0.01), 1e-4, 0.1)
+    for epsilon in (0.3, 0.7, 0.9):
+        exact = max(mixed([EARLY] * m + [LATE] * (5 - m), epsilon) for m in range(block[0], block[1] + 1))
+        assert exact <= found.upper_delta(epsilon, 1.0)
+
+
 @pytest.mark.parametrize("place", range(3))
 def test_of_three_groups_each_counts(place: int) -> None:
     groups = [[EARLY], [EARLY]]
@@ -146,3 +159,17 @@ def test_a_grid_ends_where_the_losses_do() -> None:
     fine = GridMixes([[pair]], [pair], 4, Steps(steps.mixed / 100.0, steps.mixed / 100.0), 1e-4, 1.2e-9)
     assert fine.lower_epsilon(1.2e-9)[0] <= coarse <= 4.0 * pair.losses[-1] * (1.0 + 1e-9)
     assert coarse <= 1.004 * fine.upper_epsilon(1.2e-9)
+
+
+def test_what_dominates_and_is_attained_is_composed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made, transform = list[float](), Composition._transform
+
+    def counted(self: Composition, tilt: float) -> Any:
+        made.append(tilt)
+        return transform(self, tilt)
+
+    monkeypatch.setattr(Composition, "_transform", counted)
+    pair = negative_binomial(20.0, 0.5)[:1]
+    grids = GridMixes([pair], pair, 8, Steps(1e-3, 1e-3), 1e-4, 1e-6)
+    assert grids.lower_epsilon(1e-6)[0] <= grids.upper_epsilon(1e-6)
+    assert len(made) == len(set(made))

@@ -75,7 +75,7 @@ def test_product_of_grids() -> None:
         product(first, connect_the_dots(pairs[1], 0.02))
 
 
-@pytest.mark.parametrize(("users", "ones", "coins"), [(1, 0, 0), (2, 0, 1), (6, 2, 3), (6, 0, 5)])
+@pytest.mark.parametrize(("users", "ones", "coins"), [(1, 0, 0), (2, 0, 1), (6, 2, 3), (6, 0, 5), (60, 17, 21)])
 def test_mixed_reports_among_coins(users: int, ones: int, coins: int) -> None:
     p = 0.1
     others = [1 - p] * ones + [p] * (users - 1 - ones - coins) + [0.5] * coins

@@ -34,7 +34,7 @@ def test_the_table_says_what_was_asked() -> None:
     few = str(least_messages(BUDGET, error=0.015, users=2000, instances=2, bitsums=["poisson", "local-rr"]))
     assert few.startswith("Fewest messages for an RMSE of at most 0.015 n (30 users)")
     assert "local-rr [1]" in few
-    assert "[1] local-rr errs by at least" in few
+    assert "[1] error=0.015 is not reached by local-rr, which errs by at least" in few
 
 
 def answers(asked: str) -> LeastDensities:
