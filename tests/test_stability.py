@@ -96,6 +96,23 @@ def test_a_model_of_the_last_release_is_read() -> None:
     assert (promised.point.epsilon, promised.epsilon, promised.notes) == (2.0, 5.5, (FIXED_SEED,))
 
 
+@pytest.mark.parametrize(
+    ("name", "decided"),
+    [
+        (
+            "of_0_3_0",
+            [[-1.173948, 0.3760062, -0.5374499], [-0.451256, -0.3854027, -1.75971], [-0.763828, 0.054974, 0.901385]],
+        ),
+        ("discriminant_of_0_3_0", [105.373302, -6.149504, 30.201126]),
+    ],
+)
+def test_models_of_this_release_are_read(name: str, decided: list[Any]) -> None:
+    """What later versions must read, too."""
+    read = model.load_model(ROOT / f"tests/learning/files/{name}.npz")
+    np.testing.assert_allclose(read.decision_function(np.eye(3) * [0.5, -0.25, 0.125]), decided, rtol=2e-6, atol=1e-6)
+    assert read.guarantee_.notes == (FIXED_SEED,)
+
+
 def test_a_newer_file_is_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "spent.jsonl"
     record = {"at_most": None, "delta": "1/1000", "epsilon": "1", "kind": "budget", "threat_model": None}
