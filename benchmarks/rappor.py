@@ -20,8 +20,7 @@ import numpy as np
 from matplotlib.colors import XKCD_COLORS
 
 from dpverify.planning.rappor import plan_rappor
-from dpverify.report.plans.rappor import rappor_figure
-from dpverify.report.plots import new_figure, save
+from dpverify.report.plots import drawn_figure, figure_of, save
 from protocols.rappor import BitCounts, Rappor, decode
 
 NAMES = [name.removeprefix("xkcd:") for name in XKCD_COLORS]
@@ -80,7 +79,7 @@ def main() -> None:
             f"among them; reports {middle - start:.1f} s, decoded in {end - middle:.1f} s, process {peak:.0f} MB"
         )
 
-    figure = new_figure(6.4, 4.2)
+    figure, _ = figure_of(6.4, 4.2)
     axes = figure.axes[0]
     sizes = [10**exponent for exponent in (3, 3.5, 4, 4.5, 5, 5.5, 6, 6.5, 7, 7.5, 8)]
     wrong_runs = runs = 0
@@ -115,7 +114,7 @@ def main() -> None:
     axes.legend(frameon=False, fontsize="small", loc="lower right")
     axes.set_title("RAPPOR, Zipf's law over 949 colour names", loc="left", fontsize="medium")
     save(figure, options.output / "rappor_found.png")
-    save(rappor_figure(plan_rappor(1, 4, users=options.users)), options.output / "rappor_losses.png")
+    save(drawn_figure(plan_rappor(1, 4, users=options.users)), options.output / "rappor_losses.png")
 
 
 if __name__ == "__main__":

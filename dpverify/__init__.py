@@ -340,7 +340,7 @@ def __getattr__(name: str) -> object:
 
         near = meant(name, _HOME_OF)
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}; dir({__name__}) lists what it has{near}.")
-    from dpverify.optional import needing
+    from protocols.classes.optional import needing
 
     with needing(f"dpverify.{name}"):
         value = getattr(importlib.import_module(_HOME_OF[name]), name)

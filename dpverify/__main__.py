@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import MutableMapping, Sequence
 
-from dpverify.optional import MissingPackageError, needing
+from protocols.classes.optional import MissingPackageError, needing
 
 __all__ = ["main", "spare_threads"]
 

@@ -33,6 +33,8 @@ _PATIENCE = 3
 """How many steps in a row may leave more than half of the bracket of a crossing before it is halved."""
 _PATIENCE_AT_LEVEL = 2
 """The same for a level: each step costs more there."""
+_HALVED = 0.51
+"""What is left of a bracket that was halved, with room for rounding, which would else decide where the search goes."""
 _JUMP = 20.0
 """The slope over a bracket from which on it is halved: no power that falls smoothly, but a jump inside."""
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
@@ -238,7 +240,7 @@ def smallest_at_level(
         point = min(max(point * factor * (1.0 + 0.3 * tolerance), least), ceiling)
         if 0.0 < low < high < math.inf:
             # Next to a jump the slope between two points leads to either side of it, a little nearer each time.
-            slow = 0 if math.log(high / low) <= 0.5 * bracket else slow + 1
+            slow = 0 if math.log(high / low) <= _HALVED * bracket else slow + 1
             bracket = math.log(high / low)
         jumps = low > 0.0 and 0.0 < ends[1] <= ends[0] < math.inf and math.log(ends[0] / ends[1]) > _JUMP * bracket
         if jumps or not low < point < high or slow == _PATIENCE_AT_LEVEL:
@@ -335,7 +337,7 @@ def crossing_height(
             break
         if safe is not None and unsafe is not None:
             # Where the slope is far off, as next to the largest loss, Newton's steps creep along one side.
-            bracket, slow = abs(safe - unsafe), 0 if abs(safe - unsafe) <= 0.5 * bracket else slow + 1
+            bracket, slow = abs(safe - unsafe), 0 if abs(safe - unsafe) <= _HALVED * bracket else slow + 1
             if slow == _PATIENCE or not min(safe, unsafe) < point < max(safe, unsafe):
                 point, slow = 0.5 * (safe + unsafe), 0
     if safe is None:

@@ -16,7 +16,7 @@ from operator import attrgetter
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 if TYPE_CHECKING:
     import pandas
@@ -144,5 +144,6 @@ class Drawn(Shown):
 
         - axes: Where; on a figure of its own when omitted, which is `.figure` of what is returned.
         """
-        drawn: Axes = named(self.figure_by)(self, axes)
+        with needing("A figure"):
+            drawn: Axes = resolve_name(self.figure_by)(self, axes)
         return drawn

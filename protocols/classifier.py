@@ -7,17 +7,20 @@ from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from protocols.bitsum import BitsumProtocol, ExactSum
+from protocols.classes.optional import needing
 from protocols.kde import KernelDensity, KernelDensityProtocol
 from protocols.local.labels import LabelRandomizedResponse
 from protocols.lsq import GaussianFeatures, LSQFamily, LSQFeatures, RandomSigns
 from protocols.lsq.base import Seed, public_generator
 from protocols.streaming import BitCounts, chunked, count_bits, default_chunk_size, evaluate
 from protocols.validation import check_generator, check_groups, check_integer, check_real, check_vectors
+
+with needing("A classifier"):
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import check_is_fitted, validate_data
 
 __all__ = ["HighestDensityClassifier"]
 

@@ -15,14 +15,17 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from protocols.classes.frozen import dataclass
+from protocols.classes.optional import needing
 from protocols.classifier import HighestDensityClassifier
 from protocols.kde import KernelDensity
 from protocols.lsq import LSQFeatures
 from protocols.streaming import chunked, default_chunk_size, evaluate
 from protocols.validation import check_choice, check_groups, check_integer
+
+with needing("Decoding classes"):
+    from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["SCORES", "Score", "Vocabulary", "Word", "decode_classes", "top_words"]
 

@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 
-UNPAIRED = {"__init__", "base", "exact_draws", "exact_sum", "frozen", "shuffler", "streaming", "validation"}
+UNPAIRED = {"__init__", "base", "exact_draws", "exact_sum", "frozen", "optional", "shuffler", "streaming", "validation"}
 """No protocol of their own: what several share, and the reference without any privacy."""
 
 LAYERS = (
@@ -44,12 +44,11 @@ LAYERS = (
     "dpverify.guarantee",
     "dpverify.digits",
     "dpverify.shown",
-    "dpverify.optional",
     "dpverify.files",
     "protocols",
 )
 """From the roof down: a module imports from layers below its own, and from its own, never from above."""
-GENERAL = frozenset({"protocols.classes.frozen", "protocols.validation"})
+GENERAL = frozenset({"protocols.classes.frozen", "protocols.classes.optional", "protocols.validation"})
 """What everything may import although it stands among the protocols."""
 
 

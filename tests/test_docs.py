@@ -29,7 +29,7 @@ def blocks(text: str, language: str) -> list[str]:
 def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:24])
     assert blocks(first_screen, "sh")[:2] == [
-        "pip install . && dpverify demo\n",
+        "pip install '.[learn,plot]' && dpverify demo\n",
         "pip install '.[test]' && pytest -n auto --dist worksteal\n",
     ]
 

@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
-from dpverify.optional import INSTALLED_BY, MissingPackageError, needing
+from protocols.classes.optional import INSTALLED_BY
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+LEARN = "pip install '.[learn]' in the folder of dpverify's source."
 
 WITHOUT = """
 import json, sys
@@ -29,6 +31,7 @@ class Missing:
 sys.meta_path.insert(0, Missing())
 import numpy as np
 import dpverify
+from protocols import rappor
 
 def told(action):
     try:
@@ -70,21 +73,30 @@ def test_the_engine_needs_four_packages() -> None:
 
 def test_what_is_missing_is_one_sentence() -> None:
     row = "dpverify.plan('rr', ('1', '1e-3'), users=100, instances=1)"
+    filters = "dpverify.Rappor(bits=32, hashes=2, cohorts=8, f=0.2, p=0.25, q=0.75)"
+    words = "[str(word) for word in range(40)]"
     mechanism = "dpverify.audit_mechanism(lambda x, rng: x + rng.laplace(), (1, 0), (0.0, 1.0), trials=1000)"
     assert answers(
         f"str({row})",
         f"{row}.to_dataframe()",
         "dpverify.HighestDensityClassifier",
+        f"rappor.decode(rappor.BitCounts.sample({filters}, {{'0': 9}}, np.random.default_rng(1)), {words})",
         "dpverify.PrivacyLedger.create('nowhere.jsonl', ('1', '1e-6'))",
         mechanism,
         "__import__('dpverify.planning.schedules.events')",
     ) == [
         "Showing a result needs rich: pip install rich.",
         "to_dataframe needs pandas: pip install '.[data]' in the folder of dpverify's source.",
-        "dpverify.HighestDensityClassifier needs sklearn: pip install scikit-learn.",
+        f"A classifier needs sklearn: {LEARN}",
+        f"Decoding reports needs sklearn: {LEARN}",
         "What is kept under a lock needs filelock: pip install filelock.",
-        "Learning what tells two inputs apart needs sklearn: pip install scikit-learn.",
+        f"Learning what tells two inputs apart needs sklearn: {LEARN}",
         "The exchange with dp-accounting needs attr: pip install '.[accounting]' in the folder of dpverify's source.",
+    ]
+    grid = "dpverify.plan_grid([('1', '1e-3')], users=9, instances=1, bitsums=['rr'])"
+    assert answers(f"len(str({grid})) > 99", f"{grid}.plot()", missing={"matplotlib"}) == [
+        True,
+        "A figure needs matplotlib: pip install '.[plot]' in the folder of dpverify's source.",
     ]
 
 
@@ -92,7 +104,7 @@ def test_what_is_missing_is_one_sentence() -> None:
     ("missing", "words", "sentence"),
     [
         ("typer", ["--version"], "The command line needs typer: pip install typer."),
-        ("sklearn", ["demo"], "This command needs sklearn: pip install scikit-learn."),
+        ("sklearn", ["demo"], f"The demonstration needs sklearn: {LEARN.replace('learn', 'learn,plot')}"),
     ],
 )
 def test_the_command_line_says_it_too(missing: str, words: list[str], sentence: str, tmp_path: Path) -> None:
@@ -237,6 +249,8 @@ def test_no_command_has_a_fault_for_want_of_a_package(tmp_path: Path) -> None:
         # Where nearly all do, in the same few places, the quickest say it.
         asking = sorted(asking, key=lambda command: all_there[command][-1])[:_ASKED]
         assert asking, missing
+        if missing == "matplotlib":
+            assert [command for command in asking if not re.search("^report|plot|^demo", command)] == []
         # Only what a ledger says depends on what it has said before.
         folder = shutil.copytree(whole, tmp_path / missing, ignore=shutil.ignore_patterns("s.jsonl*"))
         needs = re.compile(rf"^[A-Z][^\n]* needs {missing}: pip install [^\n]*\.\n\Z", re.MULTILINE)
@@ -270,10 +284,3 @@ def test_no_version_with_a_known_hole_is_allowed() -> None:
     floors = dict(requirement.split(">=") for requirement in extras if ">=" in requirement)
     for name, safe in SAFE.items():
         assert [*map(int, floors[name].split("."))] >= [*map(int, safe.split("."))], name
-
-
-def test_other_errors_pass() -> None:
-    with pytest.raises(ModuleNotFoundError, match="no_such_package"), needing("a test"):
-        import no_such_package  # type: ignore[import-not-found]  # noqa: F401
-    with pytest.raises(MissingPackageError, match=r"^a test needs rich: pip install rich\.$"), needing("a test"):
-        raise ModuleNotFoundError("No module named 'rich.table'", name="rich.table")

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -140,6 +141,23 @@ def test_the_smallest_at_a_level_takes_few_evaluations_of_nearly_a_power() -> No
     found = smallest_at_level(value, 0.01, 100.0, 1e9, 1e-6)
     assert value(found) <= 0.01 < value(found * (1.0 - 2e-6))
     assert len(asked) <= 7
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_rounding_does_not_decide_where_a_search_for_a_level_goes(seed: int) -> None:
+    """Else the answer, which is known to the tolerance only, would be another one on another processor."""
+    rng = np.random.default_rng(seed)
+    power, share, inner = rng.uniform(0.3, 6.0), 10.0 ** rng.uniform(-2.0, 1.0), rng.uniform(0.3, 3.0)
+    level, start, tolerance = (10.0 ** rng.uniform([-1.0, -2.0, -5.0], [1.0, 2.0, -2.0])).tolist()
+
+    def exact(x: float) -> float:
+        return float(x**-power + math.expm1(min(share / x**inner, 600.0)))
+
+    def rounded(x: float) -> float:
+        return exact(x) * (1.0 + rng.uniform(-2e-15, 2e-15))
+
+    found = [smallest_at_level(value, level, start, 1e9, tolerance) for value in (exact, rounded)]
+    assert found[0] == pytest.approx(found[1], rel=1e-9)
 
 
 def test_the_smallest_at_a_level_may_jump_over_it() -> None:

@@ -11,7 +11,7 @@ import typer
 from dpverify import cli
 from dpverify.__main__ import spare_threads
 from dpverify.claims.registry import _others_declare
-from dpverify.optional import INSTALLED_BY
+from protocols.classes.optional import INSTALLED_BY
 
 ROOT = Path(__file__).resolve().parent.parent
 

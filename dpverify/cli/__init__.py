@@ -20,7 +20,7 @@ from dpverify.cli.groups import of_each, on_few_columns, under_headings
 from dpverify.cli.messages import as_typed, invoked, options_of, refuse_repeated, unknown
 from dpverify.cli.options import spare
 from dpverify.cli.protocol_names import known_name
-from dpverify.optional import MissingPackageError, needing
+from protocols.classes.optional import MissingPackageError, needing
 
 __all__ = ["application", "main"]
 
@@ -68,7 +68,7 @@ _LISTED = {
     "To look at": {
         "demo": ("pictures.demo", "Learn digits from 1,347 users, with and without privacy."),
         "report": ("pictures.report", "Write plans, privacy, errors and an audit to one HTML page."),
-        "serve": ("pictures.serve", "Plan in a browser, with sliders and the engine's curves."),
+        "serve": ("pictures.serve", "Plan in a browser, by sliders or from a text."),
     },
 }
 """What --help lists under each heading, in this order: the module here of each command, and its first sentence."""

@@ -144,7 +144,7 @@ def write_figure(option: str, path: Path, draw: Callable[[], Figure]) -> bool:
     return True
 
 
-def check_files(plot: Path | None, table: Path | None) -> None:
+def check_files(plot: Path | None, table: Path | None = None) -> None:
     """Check, before the work for them, that `--plot` and `--csv` can be written, and are two files.
 
     Raises ValueError if one of them cannot be written there, or both are the same.

@@ -11,8 +11,10 @@ from dpverify.planning.crowds import epsilon_among
 from dpverify.planning.plan import PlanRow
 from dpverify.planning.sweeps.comparison import Comparison
 
-__all__ = ["recommended"]
+__all__ = ["ASKED", "recommended"]
 
+ASKED = "It was asked for."
+"""Why a plan is recommended whose protocol was settled."""
 _CLOSE = 1.05
 """Protocols with errors up to so many times the least are told apart by their messages."""
 _SAME = 1.001
@@ -40,7 +42,7 @@ def recommended(plans: Comparison, bitsum: str | None = None) -> tuple[PlanRow, 
         if not named:
             errors = [row.error for row in plans.failures if row.bitsum == bitsum]
             raise InfeasibleBudgetError(errors[-1] if errors else f"bitsum={bitsum!r} has no plan for this budget.")
-        return named[0], f"It was asked for.{_told(named[0], _left(plans, named[0]))}"
+        return named[0], f"{ASKED}{_told(named[0], _left(plans, named[0]))}"
     shuffled = [row for row in exact if row.guarantee.threat_model is ThreatModel.COMMUNICATION]
     if not exact:
         raise InfeasibleBudgetError("\n".join(dict.fromkeys(row.error for row in plans.failures)))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.audit.outcome import AuditReport, in_words
 from dpverify.audit.results import POWER
-from dpverify.report.plots import STYLES, axes_for, figure_of
 from dpverify.report.tables import number, rows_under, title
 from dpverify.statistics.family import AuditResult, Verdict
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
 __all__ = ["audit_evidence", "audit_figure", "audit_table"]
 
@@ -119,6 +121,8 @@ def _height(report: AuditReport) -> float:
 
 def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
     """Draw the evidence of every test: its p-value, adjusted for all of them."""
+    from dpverify.report.plots import STYLES, axes_for
+
     evidence = axes_for(axes, 7.0, _height(report))
     colours = {verdict: style[0] for verdict, style in zip(_ORDER, STYLES, strict=False)}
     for place, result in enumerate(report.results):
@@ -142,6 +146,8 @@ def audit_evidence(report: AuditReport, axes: Axes | None = None) -> Axes:
 
 def audit_figure(report: AuditReport) -> Figure:
     """Draw the evidence of every test, and the outputs' privacy loss against the exact one where its law is known."""
+    from dpverify.report.plots import STYLES, figure_of
+
     losses = report.loss_rows
     figure, axes = figure_of(11.0 if losses else 7.0, _height(report), 2 if losses else 1)
     audit_evidence(report, axes[0])

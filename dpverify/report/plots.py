@@ -33,7 +33,6 @@ __all__ = [
     "drawn_figure",
     "figure_of",
     "legend_beside",
-    "new_figure",
     "plan_errors",
     "plan_profile",
     "privacy_profile",
@@ -94,11 +93,6 @@ def drawn_figure(result: Drawn) -> Figure:
     if not isinstance(figure, Figure):
         raise TypeError(f"result={result!r} must be drawn in a figure, not in a part of one.")
     return figure
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Return a figure with one pair of axes, of this size in inches."""
-    return figure_of(width, height)[0]
 
 
 def _write(axis: Axes, text: str, x: float, y: float, color: str = "black") -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from dpverify.digits import rounded_up
-from dpverify.guarantee import Budget, CapacityError, Interval, Side
+from dpverify.guarantee import Budget, CapacityError, Guarantee, Interval, Side
 from dpverify.planning.account import account
 from dpverify.planning.answers import within_limits
 from dpverify.planning.crowds import epsilon_among
@@ -107,9 +107,16 @@ def profile(row: PlanRow) -> list[Interval]:
         with within_limits(row.bitsum):
             view = HonestView.of(row.protocol, row.honest, row.guarantee.threat_model)
             curve = view.curve(row.change, _PROFILE_WIDTH, min(DELTAS))
-            return [curve.epsilon(delta) for delta in DELTAS]
+            return [_within(row.guarantee, delta, curve.epsilon(delta)) for delta in DELTAS]
     except CapacityError as error:
         raise Refusal(error.reason) from error
+
+
+def _within(proved: Guarantee, delta: float, found: Interval) -> Interval:
+    """Return epsilon at a delta, at most what is proved of the plan at a smaller one: the curve is coarser."""
+    if proved.side is not Side.UPPER_BOUND or delta < proved.delta:
+        return found
+    return Interval(found.lower, min(found.upper, proved.epsilon))
 
 
 def accounted(question: Question, row: PlanRow) -> Interval:

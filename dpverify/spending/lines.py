@@ -25,7 +25,7 @@ except ImportError:  # not on Windows
     fcntl = None  # type: ignore[assignment]
 
 from dpverify.files import replaced
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 from protocols.validation import check_file
 
 __all__ = ["DamagedFileError", "Lines", "TornLineError", "locked", "repair"]

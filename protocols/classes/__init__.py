@@ -1,1 +1,1 @@
-"""How are the classes of both packages made? Quickly: what is never used is never compiled."""
+"""What do both packages stand on? Classes that are quick to make, and a sentence for a package that is missing."""

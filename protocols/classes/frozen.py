@@ -24,8 +24,10 @@ class _Later:
     def __get__(self, instance: object, owner: type | None = None) -> Any:
         options = _METHODS[self.name]
         # A class without fields of its own inherits ours as they are, whatever texts of types mean elsewhere.
+        fields = vars(self.owner)["__dataclass_fields__"]
         above = {
-            "__dataclass_fields__": vars(self.owner)["__dataclass_fields__"],
+            "__annotations__": {name: field.type for name, field in fields.items()},  # where Python 3.14 looks for them
+            "__dataclass_fields__": fields,
             "__dataclass_params__": SimpleNamespace(frozen="frozen" in options),
         }
         body = {name: getattr(self.owner, name) for name in ("__doc__", "__module__", "__qualname__")}

@@ -16,6 +16,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from protocols.classes.frozen import dataclass
+from protocols.classes.optional import needing
 from protocols.rappor.bloom import check_texts
 from protocols.rappor.response import Rappor
 from protocols.validation import check_generator, check_indices, check_integer, check_real
@@ -288,7 +289,8 @@ def _frequent(design: scipy.sparse.csc_matrix, shares: NDArray[np.float64], devi
 
     Its penalty is where noise alone lets about one candidate pass.
     """
-    from sklearn.linear_model import Lasso
+    with needing("Decoding reports"):
+        from sklearn.linear_model import Lasso
 
     bits, candidates = design.shape
     penalty = math.sqrt(2.0 * math.log(max(candidates, 2)) * design.nnz / candidates) / bits

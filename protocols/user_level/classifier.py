@@ -11,11 +11,14 @@ from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils.validation import check_is_fitted
 
+from protocols.classes.optional import needing
 from protocols.user_level.stable_learner import StableLearner
 from protocols.validation import check_bits
+
+with needing("A classifier"):
+    from sklearn.base import BaseEstimator, ClassifierMixin
+    from sklearn.utils.validation import check_is_fitted
 
 __all__ = ["UserLevelClassifier"]
 

@@ -48,6 +48,18 @@ def test_noise_that_falls_off_slowly_is_known_as_closely(shape: float, p: float,
             assert abs(law.pmf[z - law.start] / convolved(shape, p, z) - 1) <= law.relative_error
 
 
+@pytest.mark.parametrize(("shape", "p"), [(5.5, 0.6), (0.1, 0.999)])
+def test_constants_cost_accuracy_and_never_truth(monkeypatch: pytest.MonkeyPatch, shape: float, p: float) -> None:
+    # As they are, what the first ratio and the window of one variable leave open is less than a rounding.
+    monkeypatch.setattr("dpverify.laws.two_sided._FORGOTTEN", 0.9)
+    monkeypatch.setattr("dpverify.laws.two_sided._FARTHER", 1e-6)
+    law = two_sided(shape, p, 2e-6)
+    assert law.relative_error > 1e-7
+    with mpmath.workdps(40):
+        for z in (0, 1, law.stop // 2, law.stop - 1):
+            assert abs(law.pmf[z - law.start] / convolved(shape, p, z) - 1) <= law.relative_error
+
+
 def test_shape_1_is_discrete_laplace_and_no_noise_is_none() -> None:
     law, known = two_sided(1.0, 0.75), noise.discrete_laplace(-np.log(0.75))
     assert law.pmf.tolist() == known.pmf.tolist()

@@ -165,7 +165,8 @@ def nearest(
     rng: np.random.Generator, made: Mechanism, epsilon: float, changes: int
 ) -> Iterator[tuple[Floats, list[int]]]:
     """Yield the changes and datasets of largest divergence among many, in floats."""
-    change, listed = made.joint.change, [np.array([[float(x) for x in law] for law in laws]) for laws in made.views]
+    change = made.joint.change
+    listed = [np.array([[int(x.p) / int(x.q) for x in law] for law in laws]) for laws in made.views]
     found = []
     for _ in range(_DRAWN * changes):
         ends, most = moves(rng, change), len(listed)

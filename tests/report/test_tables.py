@@ -153,7 +153,7 @@ def test_of_many_plans_those_are_checked_that_no_other_beats(comparison: Compari
 
 
 def test_no_line_for_the_shell_is_broken(comparison: Comparison) -> None:
-    check = "dpverify account rr " + "--long 1 " * 30
+    check = "dpverify account rr" + " --long 1" * 30
     screen = Console(width=40, file=io.StringIO())
     screen.print(plan_table(comparison, checks=[(comparison.plans[0], check)]), markup=False, crop=False)
     assert check in screen.file.getvalue()  # type: ignore[attr-defined]

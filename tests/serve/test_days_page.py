@@ -60,6 +60,9 @@ def test_it_shows_what_the_library_says_and_its_link_and_its_file_hold_the_text(
     rows = page.locator("figure tbody tr").all_inner_texts()
     assert [row.split("\t") for row in rows] == [[str(runs), str(end)] for runs, end in result.cumulative()]
     assert "from" in (page.locator("#figures [role=img]").get_attribute("aria-label") or "")
+    # Between marks the upper line is at the later one's and the lower at the earlier one's: both stay bounds.
+    shapes = page.evaluate("() => document.querySelector('#figures .plot').data.map(one => one.line.shape)")
+    assert shapes == ["hv", "vh", "vh"]
     page.locator("[data-copy=link]").click()
     page.locator("#status", has_text="link copied").wait_for(state="attached")
     copied = page.evaluate("() => navigator.clipboard.readText()")

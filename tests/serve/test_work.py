@@ -40,6 +40,7 @@ def test_an_epsilon_is_that_of_the_library_and_the_profile_encloses_it() -> None
     assert seen.lower <= exact.upper
     assert exact.lower <= seen.upper
     assert seen.width < 0.01
+    assert seen.upper <= row.guarantee.epsilon  # what the plan keeps is not drawn as broken
 
 
 def test_fewer_honest_users_never_give_less_epsilon() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -12,11 +12,8 @@ from dpverify.cli.accounts.meaning import Meant, TradeOffFile, check_meant, prin
 from dpverify.cli.accounts.runs import TypedRun
 from dpverify.cli.formats import wanted
 from dpverify.cli.options import integer
-from dpverify.cli.output import AtDelta, AtEpsilon, threat_model, write_figure
+from dpverify.cli.output import AtDelta, AtEpsilon, check_files, threat_model, write_files
 from dpverify.guarantee import ThreatModel
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 __all__ = ["account_days", "account_together"]
 
@@ -50,10 +47,7 @@ def account_days(
     """Account different days on the same users: a file of protocols."""
     from dpverify.planning.schedules.days import read_days
 
-    if plot is not None:
-        from dpverify.report.plots import check_path
-
-        check_path(plot, "--plot")
+    check_files(plot)
     if (curve or plot is not None) and delta is None:
         raise ValueError("--curve and --plot need --delta.")
     check_meant(trade_off)
@@ -100,13 +94,4 @@ def _print(
     if curve and wanted() is not None:
         shown["curve"] = [{"runs": runs, "epsilon": end.to_dict()} for runs, end in result.cumulative()]
     print_meant(result, meant, trade_off, shown, schedule_table(result, curve=curve))
-
-    def figure() -> Figure:
-        from dpverify.report.plots import new_figure
-
-        drawn = new_figure(6.4, 4.0)
-        result.plot(drawn.axes[0])
-        return drawn
-
-    if plot is not None and not write_figure("--plot", plot, figure):
-        raise typer.Exit(2)
+    write_files(plot, None, result)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.options import exact, integer, number
-from dpverify.cli.output import console, print_result, write_figure
+from dpverify.cli.output import check_files, console, print_result, write_figure
 
 if TYPE_CHECKING:
     from dpverify.audit.outcome import AuditReport
@@ -138,10 +138,8 @@ def carried_out(audited: Callable[..., AuditReport], resume: Path | None, plot: 
     - resume, plot, verbose: The options.
     """
     from dpverify.report.audits import audit_figure, audit_table
-    from dpverify.report.plots import check_path
 
-    if plot is not None:
-        check_path(plot)  # before the work, not after it
+    check_files(plot)  # before the work, not after it
     try:
         with console(stderr=True).status("running ...") as status:
 

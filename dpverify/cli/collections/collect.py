@@ -10,7 +10,7 @@ import typer
 
 from dpverify.cli.options import integer
 from dpverify.cli.output import print_result
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 if TYPE_CHECKING:
     from dpverify.collection.store import Store
@@ -35,10 +35,12 @@ def _opened(manifest: Path, hash: str, folder: Path, *, new: bool = True) -> Sto
     from dpverify.collection.manifest import Manifest
     from dpverify.collection.store import Store
 
-    data = Manifest.read(manifest).data
+    read = Manifest.read(manifest)
+    if hash != read.hash:
+        raise ValueError(f"hash={hash!r} must be the SHA-256 of {str(manifest)!r}, in 64 digits and letters of 0-9a-f.")
     if not new and not (folder / "uploads.db").is_file():
         raise ValueError(f"folder={str(folder)!r} must be that of a batch that `dpverify collect` took.")
-    return Store(folder, data, hash)
+    return Store(folder, read.data, hash)
 
 
 def collect(

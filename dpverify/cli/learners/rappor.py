@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import exact, integer
-from dpverify.cli.output import Users, print_result, write_figure
+from dpverify.cli.output import Users, check_files, print_result, write_files
 
 __all__ = ["register"]
 
@@ -34,15 +34,10 @@ def rappor(
     plot: Annotated[Path | None, typer.Option(help="Draw epsilon against reports: PNG, SVG or PDF.")] = None,
 ) -> None:
     """Find RAPPOR's parameters from the privacy of reports. Of one, and of all on the same value together."""
-    if plot is not None:
-        from dpverify.report.plots import check_path
-
-        check_path(plot, "--plot")
+    check_files(plot)
     from dpverify.planning.rappor import plan_rappor
-    from dpverify.report.plans.rappor import rappor_figure
 
     tried = [number for number in (1, 2, 4) if 2 * number <= bits] if hashes is None else [hashes]
     found = plan_rappor(epsilon_one, epsilon_limit, users=users, candidates=candidates, bits=bits, hashes=tried)
     print_result(found)
-    if plot is not None and not write_figure("--plot", plot, lambda: rappor_figure(found)):
-        raise typer.Exit(2)
+    write_files(plot, None, found)

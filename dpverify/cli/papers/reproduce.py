@@ -9,7 +9,7 @@ import typer
 
 from dpverify.cli.learners.classify import readable
 from dpverify.cli.options import integer
-from dpverify.cli.output import check_files, console, print_result, write_figure
+from dpverify.cli.output import check_files, console, print_result, write_files
 
 __all__ = ["register"]
 
@@ -42,11 +42,7 @@ def reproduce(
     Each of the source's sentences on it is judged by the numbers that came out.
     """
     from dpverify.files import write_text
-    from dpverify.report.papers.reproductions import (
-        experiments_table,
-        reproduction_csv,
-        reproduction_figure,
-    )
+    from dpverify.report.papers.reproductions import experiments_table, reproduction_csv
     from dpverify.reproduction.embeddings import bundled, read
     from dpverify.reproduction.experiment import Setting, experiments, find_experiments
 
@@ -75,5 +71,4 @@ def reproduce(
     print_result(result)
     if as_csv is not None:
         write_text(reproduction_csv(result), as_csv)
-    if plot is not None and not write_figure("--plot", plot, lambda: reproduction_figure(result)):
-        raise typer.Exit(2)
+    write_files(plot, None, result)

@@ -9,6 +9,7 @@ import typer
 
 from dpverify.cli.options import integer
 from dpverify.cli.output import console, show, write_figure
+from protocols.classes.optional import needing
 
 __all__ = ["register"]
 
@@ -28,14 +29,14 @@ def demo(
     # Before the work, not after it: that there is nowhere to write to is known at once.
     if not output.is_dir():
         raise ValueError(f"--output={str(output)!r} must be a folder that exists.")
-    from dpverify.report import plots, tables
+    with needing("The demonstration", "'.[learn,plot]'"):
+        from dpverify import demo as demonstration
+        from dpverify.report import plots, tables
     from dpverify.report.plans.comparisons import plan_table
 
     figure = output / _FIGURE
     plots.check_path(figure, "--output")
     with console(stderr=True).status("starting") as status:
-        from dpverify import demo as demonstration
-
         result = demonstration.run(seed=seed, progress=lambda line: status.update(f"{line} ..."))
         status.update("the same for 30,000 users ...")
         many = demonstration.many_users()

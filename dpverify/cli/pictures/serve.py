@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from dpverify.cli.options import integer
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 __all__ = ["register"]
 

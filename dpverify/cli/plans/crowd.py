@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from dpverify.cli.options import choice, exact, integer
-from dpverify.cli.output import Honest, Users, print_result, write_figure
+from dpverify.cli.output import Honest, Users, check_files, print_result, write_files
 from dpverify.cli.plans.shared import (
     ALL,
     LISTED,
@@ -55,13 +55,9 @@ def crowd(
     plot: Annotated[Path | None, typer.Option(help="Draw the table to this file: PNG, SVG or PDF.")] = None,
 ) -> None:
     """Show epsilon against the share of honest users. They follow the protocol, which is planned for all users."""
-    if plot is not None:
-        from dpverify.report.plots import check_path
-
-        check_path(plot, "--plot")
+    check_files(plot)
     from dpverify.guarantee import Budget
     from dpverify.planning import crowds
-    from dpverify.report.plans.crowds import crowd_figure
 
     alone, asked = given(dimension=dimension, bandwidth=bandwidth), given(instances=instances)
     check_kernel(kernel, alone=alone, chosen=asked)
@@ -81,5 +77,4 @@ def crowd(
     if not found.plans:
         raise ValueError("\n".join(dict.fromkeys(row.error for row in found.failures)))
     print_result(found)
-    if plot is not None and not write_figure("--plot", plot, lambda: crowd_figure(found)):
-        raise typer.Exit(2)
+    write_files(plot, None, found)

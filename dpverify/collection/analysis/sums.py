@@ -18,8 +18,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dpverify.collection.batches import Batch, Batches, instances, message_fields
 from dpverify.files import parsed
-from dpverify.optional import needing
 from protocols.classes.frozen import dataclass
+from protocols.classes.optional import needing
 
 __all__ = ["IN_ONE", "Reader", "Sums"]
 

@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 from protocols.validation import check_integer
 
 __all__ = ["DataFile", "check_path", "open_data", "read_chunks"]

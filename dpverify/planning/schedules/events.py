@@ -14,10 +14,10 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from dpverify.claims.registry import mechanism_claims_of
-from dpverify.optional import needing
 from dpverify.planning.schedules.schedule import Day, days_of
 from dpverify.privacy_loss.losses.interop import ShuffleEvent
 from protocols.bitsum import CentralGaussian
+from protocols.classes.optional import needing
 
 with needing("The exchange with dp-accounting"):
     import attr

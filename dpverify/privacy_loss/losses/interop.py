@@ -9,13 +9,13 @@ import dataclasses
 
 import numpy as np
 
-from dpverify.optional import needing
 from dpverify.privacy_loss.composing.family import Entry, FamilyComposition
 from dpverify.privacy_loss.losses.distribution import PrivacyLossDistribution
 from dpverify.privacy_loss.windows.grid import Bounds, GridPrivacyLoss, connect_the_dots, dominating_grid
 from dpverify.privacy_loss.windows.step import choose_step
 from dpverify.privacy_loss.windows.transform import Composition
 from dpverify.rounding import UNIT
+from protocols.classes.optional import needing
 
 with needing("The exchange with dp-accounting"):
     import attr

@@ -72,7 +72,7 @@ class Variable(Values):
         lack = self._error(tilt) * tilt * (1.0 + math.sqrt(size)) + 8.0 * UNIT * size
         relative = lack / min((1.0 + real) ** 2, 1.0)
         if relative > 0.25:
-            logs, _, errors = self.nodes(tilt, np.zeros(1), copies)
+            logs, _, errors = self.nodes(tilt, np.zeros(1), np.zeros(1), copies)
             return float(logs[0] + errors[0])
         log = math.log1p(real)
         return copies * (log + 2.0 * relative + 8.0 * UNIT * abs(log))
@@ -80,8 +80,8 @@ class Variable(Values):
     def _error(self, tilt: float) -> float:
         """Return a bound on the error of M at nodes of this real part, over the modulus of the node."""
         argument = tilt * self.values
-        # Every part is at most `|s z| max(1, e^(tilt z))`; a power's argument may be off by a unit of itself.
-        units = (self.values.size + 16.0 + 2.0 * np.abs(argument)) * UNIT
+        # Every part is at most `1.5 |s z| max(1, e^(tilt z))`; a power's argument may be off by a unit of itself.
+        units = (self.values.size + 32.0 + 2.0 * np.abs(argument)) * UNIT
         parts = np.abs(self.values) * (2.0 * self.weight_error + 2.0 * units) + 2.0 * self.value_errors
         return float(np.sum(self.weights * np.maximum(1.0, np.exp(argument)) * parts)) * (1.0 + 1e-9)
 
@@ -97,20 +97,28 @@ class Variable(Values):
         powers = np.exp(np.minimum(tilt * self.values, _STEEPEST))
         return float(np.sum(self.weights * np.abs(self.values) * powers)) * (1.0 + 1e-9)
 
-    def nodes(self, tilt: float, thetas: Floats, copies: int) -> tuple[Floats, Floats, Floats]:
-        """Return real and imaginary part of `n ln M` at the nodes, and a bound on the error of both, shape (nodes,).
+    def nodes(self, tilt: float, firsts: Floats, steps: Floats, copies: int) -> tuple[Floats, Floats, Floats]:
+        """Return real and imaginary part of `n ln M` at nodes, and a bound on the error of both, shape (nodes,).
 
-        Where the error bound is inf, only the real part is meant, and it is an upper bound.
+        Where the error bound is inf, only the real part is meant, and it is an upper bound. Cosines and sines of sums
+        are made of those of the parts: no part is below 0, so that each term is small where the sum is.
+
+        - firsts, steps: The nodes have the imaginary parts `firsts[:, None] + steps`, none of either below 0.
         """
-        real, imaginary, error = np.zeros(thetas.size), np.zeros(thetas.size), self._error(tilt)
+        thetas, error = np.add.outer(firsts, steps).ravel(), self._error(tilt)
         grown = self.weights * np.exp(tilt * self.values)
-        real += float(np.sum(self.weights * np.expm1(tilt * self.values)))
-        together = max(_TOGETHER // max(thetas.size, 1), 1)
+        real: Floats = np.full((firsts.size, steps.size), float(np.sum(self.weights * np.expm1(tilt * self.values))))
+        imaginary: Floats = np.zeros(real.shape)
+        together = max(_TOGETHER // max(firsts.size + steps.size, 1), 1)
         for first in range(0, self.values.size, together):
-            part = slice(first, first + together)
-            half = np.sin(np.multiply.outer(0.5 * self.values[part], thetas))
-            real -= 2.0 * (grown[part] @ (half * half))
-            imaginary += grown[part] @ np.sin(np.multiply.outer(self.values[part], thetas))
+            values, sizes = self.values[first : first + together], grown[first : first + together]
+            far, near = np.multiply.outer(0.5 * firsts, values), np.multiply.outer(values, 0.5 * steps)
+            half, other = np.sin(far), np.sin(near)
+            sines, lacks = 2.0 * sizes * half * np.cos(far), -2.0 * sizes * half * half
+            turned, lacking = 2.0 * other * np.cos(near), -2.0 * other * other
+            real += lacks @ (1.0 + lacking) - sines @ turned + sizes @ lacking
+            imaginary += sines @ (1.0 + lacking) + (sizes + lacks) @ turned
+        real, imaginary = real.ravel(), imaginary.ravel()
         square = 2.0 * real + real * real + imaginary * imaginary
         distance2 = np.maximum(1.0 + square, 1e-300)
         size = np.abs(real) + real * real + imaginary * imaginary
@@ -217,11 +225,15 @@ class _Sums:
         self.value_error += float(np.sum(moduli / size2)) * (1.0 + 1e-9)
         self.density_error += float(np.sum(moduli)) * (1.0 + 1e-9)
 
-    def add(self, variable: Variable, copies: int, contour: _Contour, index: Floats) -> None:
-        """Add the nodes of these numbers, both signs of theta."""
-        thetas = contour.spacing * index
-        tilt = contour.tilt
-        logs, angles, errors = variable.nodes(tilt, thetas, copies)
+    def add(self, variable: Variable, copies: int, contour: _Contour, starts: Floats, within: Floats) -> None:
+        """Add the nodes of the numbers `starts[:, None] + within`, but those beyond the last, both signs of theta."""
+        index = np.add.outer(starts, within).ravel()
+        tilt, spacing, there = contour.tilt, contour.spacing, index < contour.count
+        logs, angles, errors = (
+            part[there] for part in variable.nodes(tilt, spacing * starts, spacing * within, copies)
+        )
+        index = index[there]
+        thetas = spacing * index
         exponents = logs - contour.scale + contour.falloff(thetas)
         angles += contour.kappa * contour.kappa * tilt * thetas
         moduli = np.exp(exponents) * np.where(index == 0, 1.0, 2.0)
@@ -249,7 +261,9 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
     block = min(max(int(_APART / (speed * contour.spacing)), _SHORTEST), contour.count)
     starts = np.arange(0, contour.count, block, dtype=np.float64)
     middles = contour.spacing * (starts + 0.5 * block)
-    logs, _, errors = variable.nodes(contour.tilt, middles, copies)
+    row = math.isqrt(middles.size - 1) + 1
+    rows = variable.nodes(contour.tilt, middles[::row], middles[:row] - middles[0], copies)
+    logs, _, errors = (part[: middles.size] for part in rows)
     reach = 0.5 * block * contour.spacing * speed * (1.0 + 1e-9)
     moduli = np.exp((logs + np.where(np.isfinite(errors), errors, 0.0)) / copies)
     largest = copies * (np.log(moduli + reach) + 8.0 * UNIT)
@@ -263,8 +277,7 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
     kept, within = starts[~negligible], np.arange(block, dtype=np.float64)
     together = max(_AT_ONCE // block, 1)
     for first in range(0, kept.size, together):
-        index = (kept[first : first + together, None] + within).ravel()
-        sums.add(variable, copies, contour, index[index < contour.count])
+        sums.add(variable, copies, contour, kept[first : first + together], within)
     return sums
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from dpverify.dossier.contents import Dossier
 from dpverify.files import check_path, write_text
-from dpverify.optional import needing
+from protocols.classes.optional import needing
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -10,6 +10,7 @@ from typing import Any
 
 from dpverify.claims.bitsum import claims_of
 from dpverify.digits import counted, rounded_down, rounded_up, unrounded
+from dpverify.dossier.advice import ASKED
 from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
 from dpverify.papers.theorem import Verdict as Found
@@ -276,6 +277,8 @@ def _commands(dossier: Dossier) -> list[tuple[str, str, str]]:
             joint += [f"--smallest={front.smallest}", f"--largest={front.largest}", *["--real"][: front.real]]
         else:
             joint += ["--dimension", str(front.dimension), *["--peers"][: bool(front.peers)]]
+    if dossier.reason.startswith(ASKED):
+        joint += ["--bitsum", row.bitsum]
     # Joined to its option: a title may begin with a hyphen.
     titled = [f"--title={dossier.title}"]
     fields = ", ".join(f"{name}={value!r}" for name, value in claims_of(row.protocol).parameters(row.protocol).items())

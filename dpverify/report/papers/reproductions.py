@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.files import csv_text
-from dpverify.report.charts import Series, chart, side_by_side
 from dpverify.report.layout import Rows
 from dpverify.reproduction.experiment import Experiment, Panel, Reproduction
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from dpverify.report.charts import Series
 
 __all__ = ["experiments_table", "reproduction_csv", "reproduction_figure", "reproduction_panel", "reproduction_table"]
 
@@ -58,6 +61,8 @@ def reproduction_figure(found: Reproduction) -> Figure:
     """
     if not found.panels:
         raise ValueError(f"{found.name} has no figure: it is a table of words.")
+    from dpverify.report.charts import side_by_side
+
     figure, axes = side_by_side(len(found.panels))
     for panel, place in zip(found.panels, axes, strict=True):
         _draw(panel, place)
@@ -82,6 +87,8 @@ def reproduction_panel(found: Reproduction, axes: Axes | None = None) -> Axes:
 
 
 def _draw(panel: Panel, axes: Axes) -> None:
+    from dpverify.report.charts import chart
+
     chart(
         _lines(panel),
         x=panel.x_label,
@@ -93,6 +100,8 @@ def _draw(panel: Panel, axes: Axes) -> None:
 
 
 def _lines(panel: Panel) -> list[Series]:
+    from dpverify.report.charts import Series
+
     names = list(dict.fromkeys(row[panel.by] for row in panel.rows))[:_MOST_LINES]
     lines = []
     for name in names:

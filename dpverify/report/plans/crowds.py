@@ -5,23 +5,20 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from matplotlib.ticker import FuncFormatter, LogLocator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import claims_of
 from dpverify.digits import counted, rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import axes_for, new_figure
 from dpverify.report.tables import name_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from dpverify.planning.crowds import Crowd
 
-__all__ = ["crowd_curves", "crowd_figure", "crowd_table"]
+__all__ = ["crowd_curves", "crowd_table"]
 
 _DIGITS = 4
 _DASHES = ("-", "--", "-.", ":")
@@ -94,6 +91,10 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
 
     A triangle at the upper edge is where a plan's epsilon is infinite for the first time.
     """
+    from matplotlib.ticker import FuncFormatter, LogLocator
+
+    from dpverify.report.plots import axes_for
+
     drawn = axes_for(axes, 6.4, 4.2)
     infinite = False
     for number, row in enumerate(crowd.plans):
@@ -136,10 +137,3 @@ def crowd_curves(crowd: Crowd, axes: Axes | None = None) -> Axes:
     drawn.legend(frameon=False, fontsize="small")
     drawn.set_title(f"{crowd.budget}, n = {crowd.users:,}, I = {crowd.instances:,}", loc="left", fontsize="medium")
     return drawn
-
-
-def crowd_figure(crowd: Crowd) -> Figure:
-    """Draw `crowd_curves` on a figure, to be saved."""
-    figure = new_figure(6.4, 4.2)
-    crowd_curves(crowd, figure.axes[0])
-    return figure

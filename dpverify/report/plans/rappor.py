@@ -9,16 +9,14 @@ from rich.text import Text
 
 from dpverify.digits import rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import axes_for, new_figure
 from dpverify.report.tables import shell
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
     from dpverify.planning.rappor import RapporPlan
 
-__all__ = ["rappor_figure", "rappor_losses", "rappor_table"]
+__all__ = ["rappor_losses", "rappor_table"]
 
 _REPORTS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 
@@ -57,6 +55,8 @@ def rappor_table(plan: RapporPlan) -> RenderableType:
 
 def rappor_losses(plan: RapporPlan, axes: Axes | None = None) -> Axes:
     """Draw the exact largest loss against the number of reports on one value, with memory and without."""
+    from dpverify.report.plots import axes_for
+
     drawn = axes_for(axes)
     # Of the best row: those of other numbers of hash functions are hardly another line.
     best = plan.best
@@ -78,10 +78,3 @@ def rappor_losses(plan: RapporPlan, axes: Axes | None = None) -> Axes:
     )
     drawn.set_title(title, loc="left", fontsize="medium")
     return drawn
-
-
-def rappor_figure(plan: RapporPlan) -> Figure:
-    """Draw `rappor_losses` on a figure, to be saved."""
-    figure = new_figure(6.4, 4.2)
-    rappor_losses(plan, figure.axes[0])
-    return figure

@@ -6,17 +6,17 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from matplotlib.axes import Axes
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from dpverify.claims.registry import mechanism_claims_of
 from dpverify.digits import rounded_down, rounded_up, unrounded
 from dpverify.report.layout import Rows
-from dpverify.report.plots import axes_for
 from dpverify.report.tables import point_of
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.planning.schedules.result import ScheduleResult
 
 __all__ = ["schedule_figure", "schedule_table"]
@@ -96,6 +96,8 @@ def schedule_figure(result: ScheduleResult, axes: Axes | None = None) -> Axes:
     - result: Of a delta above 0.
     - axes: Where; on a figure of its own when omitted.
     """
+    from dpverify.report.plots import axes_for
+
     drawn = axes_for(axes)
     known = [(runs, end) for runs, end in result.cumulative() if end.upper < math.inf]
     if known:

@@ -9,7 +9,7 @@ const MARK = { published: "square", exact: "circle", joint: "triangle-up" };
 
 export const FIGURES = [
   { name: "profile", title: "Epsilon against delta", x: "delta", xTitle: "δ", yTitle: "ε that the plan gives, nats",
-    caption: "The privacy profile of each plan, between its two proved ends.", ends: true },
+    caption: "The privacy profile of each plan, between its two proved ends; an epsilon of 0 has no place here.", ends: true },
   { name: "users", title: "Error against users", x: "users", xTitle: "n, users", yTitle: "error of a sum, users",
     caption: "The error of the plan for the same budget at other numbers of users." },
   { name: "epsilon", title: "Error against epsilon", x: "epsilon", xTitle: "ε, nats", yTitle: "error of a sum, users",

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpverify.laws.discrete import DiscreteLaw
-from dpverify.optional import needing
 from dpverify.statistics.outputs.trees import SmallTrees
 from protocols.classes.frozen import dataclass
+from protocols.classes.optional import needing
 from protocols.validation import check_integer, check_real
 
 __all__ = [

@@ -59,6 +59,15 @@ def test_what_has_arrived_is_told_and_whether_that_is_enough(
     assert capsys.readouterr().err == "--store='dya' must be that of a batch that `dpverify collect` took.\n"
 
 
+@pytest.mark.parametrize("words", [["collect"], ["collected"], ["release", "q"]])
+def test_another_hash_is_told_by_its_option(
+    words: list[str], typed: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main([words[0], "plan.json", *words[1:], "--hash", "00", *typed[2:]]) == 2
+    said = "--hash='00' must be the SHA-256 of 'plan.json', in 64 digits and letters of 0-9a-f.\n"
+    assert capsys.readouterr().err == said
+
+
 @pytest.mark.parametrize("missing", ["starlette", "uvicorn"])
 def test_without_its_libraries_it_names_what_to_install(
     missing: str, typed: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

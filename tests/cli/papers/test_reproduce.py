@@ -51,7 +51,7 @@ def test_a_figure_that_cannot_be_written_is_told_by_the_status(
     made = Reproduction("x-figure-1", "x, Figure 1", "error", "none", (), (), ())
     one = Experiment("x-figure-1", "x, Figure 1", "error", lambda setting: made)
     monkeypatch.setattr("dpverify.reproduction.experiment.experiments", lambda: (one,))
-    monkeypatch.setattr("dpverify.cli.papers.reproduce.write_figure", lambda *_: False)
+    monkeypatch.setattr("dpverify.cli.output.write_figure", lambda *_: False)
     assert cli.main(["reproduce", "x-figure-1", "--data", data, "--plot", str(tmp_path / "figure.png")]) == 2
     assert "x, Figure 1" in capsys.readouterr().out
 

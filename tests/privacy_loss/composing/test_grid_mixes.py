@@ -84,6 +84,17 @@ def test_every_block_is_looked_at(
     check(groups, Steps(0.01, 0.01), 1e-4, 0.1)
 
 
+@pytest.mark.parametrize("block", [(0, 2), (1, 3), (2, 3), (2, 4), (3, 5)])
+def test_a_block_is_above_all_its_mixes(monkeypatch: pytest.MonkeyPatch, block: tuple[int, int]) -> None:
+    # That would be hidden by its halves, which are looked at where it is not.
+    monkeypatch.setattr(grid_mixes, "few_blocks", lambda *_: ([block], 1e-4))
+    monkeypatch.setattr(grid_mixes, "level_above", lambda level, blocks, exceeds, reached: reached(blocks[0]))
+    found = GridMixes(([EARLY], [LATE]), [EARLY, LATE], 5, Steps(0.01, 0.01), 1e-4, 0.1)
+    for epsilon in (0.3, 0.7, 0.9):
+        exact = max(mixed([EARLY] * m + [LATE] * (5 - m), epsilon) for m in range(block[0], block[1] + 1))
+        assert exact <= found.upper_delta(epsilon, 1.0)
+
+
 @pytest.mark.parametrize("place", range(3))
 def test_of_three_groups_each_counts(place: int) -> None:
     groups = [[EARLY], [EARLY]]

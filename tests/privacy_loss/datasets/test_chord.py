@@ -168,3 +168,14 @@ def test_distances_from_the_end_must_increase() -> None:
     rows = np.zeros((2, 2 * HALF + 1))
     with pytest.raises(ValueError, match="distances must increase"):
         Members(STEP, rows[0], rows, np.array([0.5, 0.2]), 0.0)
+
+
+def test_a_missing_mass_is_filled_up_by_the_nearest() -> None:
+    ratios, masses = np.exp(0.1 * np.arange(5)), np.array([0.1, 0.4, -0.05, 0.0, 0.6])
+    before = masses.copy()
+    chord_module._repair(masses, np.zeros(5), 0.1)
+    assert np.isclose(masses.sum(), before.sum(), rtol=1e-14)
+    assert np.isclose(ratios @ masses, ratios @ before, rtol=1e-14)
+    # The neighbour with a mass has enough of it, and nothing else gives any.
+    assert abs(masses[2]) < 1e-15
+    assert masses[3:].tolist() == before[3:].tolist()

@@ -1,6 +1,7 @@
 """Named pairs against Arb and direct sums, both directions."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import mpmath as mp
@@ -52,6 +53,45 @@ def test_binomial_randomized_response(users: int, p: float, epsilon: float) -> N
 def test_mixed_reports(users: int, data: st.DataObject, p: float, epsilon: float) -> None:
     ones = data.draw(st.integers(0, users - 1))
     check(pairs.mixed_reports(users, ones, p), RandomizedResponsePair(users, p, ones), epsilon)
+
+
+def known(users: int, ones: int, coins: int, p: Fraction, epsilon: float) -> Fraction:
+    """Return the divergence upwards of reports, some of them of fair coins, to as many digits as e^epsilon has."""
+    law = [Fraction(1)]
+    for one in [p] * (users - 1 - coins - ones) + [1 - p] * ones + [Fraction(1, 2)] * coins:
+        law = [a * (1 - one) + b * one for a, b in zip([*law, 0], [0, *law], strict=True)]
+    zero, one = ([a * (1 - q) + b * q for a, b in zip([*law, 0], [0, *law], strict=True)] for q in (p, 1 - p))
+    factor = Fraction(math.exp(epsilon))
+    return sum((max(a - factor * b, Fraction(0)) for a, b in zip(one, zero, strict=True)), Fraction(0))
+
+
+@pytest.mark.parametrize(("ones", "coins"), [(0, 1), (3, 17), (20, 40), (16, 32), (33, 15), (0, 16)])
+def test_every_report_and_every_coin_counts(ones: int, coins: int) -> None:
+    for epsilon in (0.0, 0.1, 0.4):
+        exact = known(80, ones, coins, Fraction(1, 4), epsilon)
+        found = pairs.mixed_reports(80, ones, 0.25, coins=coins).up.delta(epsilon)
+        assert exact * (1 - Fraction(1, 10**9)) <= found.lower <= exact * (1 + Fraction(1, 10**12))
+        assert exact * (1 - Fraction(1, 10**12)) <= found.upper <= exact * (1 + Fraction(1, 10**9))
+
+
+def test_reports_are_charged_with_the_errors_of_their_laws(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact, binomial = known(80, 20, 30, Fraction(1, 4), 0.2), pairs.laws.binomial
+
+    def rough(number: int, p: float, tail: float) -> IntegerLaw:
+        law = binomial(number, p, tail)
+        return replace(law, pmf=law.pmf * 0.999, relative_error=2e-3)
+
+    pairs._reports.cache_clear()
+    monkeypatch.setattr(pairs.laws, "binomial", rough)
+    found = pairs.mixed_reports(80, 20, 0.25, coins=30).up.delta(0.2)
+    pairs._reports.cache_clear()
+    assert found.lower <= exact <= found.upper
+
+
+def test_a_smaller_tail_cuts_less_of_reports() -> None:
+    cut = [pairs.mixed_reports(3000, 1000, 0.25, tail).up.missing_mass for tail in (1e-30, 1e-60, 1e-90)]
+    assert cut[1] <= 1e-20 * cut[0]
+    assert cut[2] <= 1e-20 * cut[1]
 
 
 @settings(max_examples=20, deadline=None)

@@ -2,6 +2,7 @@ import functools
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -132,3 +133,22 @@ def test_large_numbers_of_copies_agree_with_the_normal_law() -> None:
     normal = deviation * (math.exp(-z * z / 2) / math.sqrt(2 * math.pi) - z * 0.5 * math.erfc(z / math.sqrt(2)))
     assert found.midpoint == pytest.approx(normal, rel=1e-3)
     assert found.width <= 1e-6 * found.upper
+
+
+@pytest.mark.parametrize(
+    ("scale", "tilt", "reach"), [(1e-6, 1e-2, 1e3), (0.3, 2.0, 50.0), (4.0, 1e-3, 1e-3), (1.0, 0.5, 300.0)]
+)
+def test_nodes_of_rows_and_columns_are_those_of_their_sums(scale: float, tilt: float, reach: float) -> None:
+    rng, copies = np.random.default_rng(5), 1000
+    weights, values = rng.dirichlet(np.ones(30)), scale * rng.normal(size=30)
+    variable = Variable(weights, values, 1e-16, np.zeros(30))
+    firsts, steps = np.array([0.0, 0.3, 1.0]) * reach, np.array([0.0, 1e-6, 0.1]) * reach
+    logs, angles, errors = variable.nodes(tilt, firsts, steps, copies)
+    with mpmath.workdps(40):
+        for number, theta in enumerate(mpmath.mpf(first) + mpmath.mpf(step) for first in firsts for step in steps):
+            terms = zip(weights, values, strict=True)
+            mgf = 1 + mpmath.fsum(
+                mpmath.mpf(w) * mpmath.expm1(mpmath.mpc(tilt, theta) * mpmath.mpf(z)) for w, z in terms
+            )
+            assert abs(copies * mpmath.log(abs(mgf)) - logs[number]) <= errors[number] < 1e-6
+            assert abs(copies * mpmath.arg(mgf) - angles[number]) <= errors[number]

@@ -88,11 +88,14 @@ def test_it_is_quiet_loads_nothing_and_does_not_scroll_sideways(browser: Browser
         light = sum(map(int, re.findall(r"\d+", ground)[:3])) > sum(map(int, re.findall(r"\d+", text)[:3]))
         assert light is not dark
         assert found.page.evaluate("document.querySelectorAll('svg text').length") > 50
+        over = """all => all.filter(one => one.getBoundingClientRect().bottom >
+            one.parentElement.querySelector("pre").getBoundingClientRect().top).length"""
         wider = "all => all.filter(one => one.offsetWidth > one.closest('.scroll').clientWidth).length"
         for width, height in SIZES:
             found.page.set_viewport_size({"width": width, "height": height})
             assert found.sideways() == [], width
             assert found.page.locator(".scroll caption").evaluate_all(wider) == 0, width
+            assert found.page.locator(".copy").evaluate_all(over) == 0, width  # a button beside code, not on it
         assert found.complaints == []
         assert found.requests == [written.as_uri()]
 

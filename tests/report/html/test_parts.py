@@ -37,6 +37,9 @@ def test_commands_write_the_same_report_and_find_the_same_plan() -> None:
     assert words[:3] == ["dpverify", "report", "report.html"]
     assert words[-1] == f"--title={HOSTILE}"
     assert words[words.index("--squared-change") + 1] == "0.5"
+    assert words[words.index("--bitsum") + 1] == "rr"  # it was asked for
+    others = parts(replace(small("0.5"), reason="It has the fewest messages."))["commands"]
+    assert "--bitsum" not in others[1][2]
     assert shlex.split(plan)[1] == "plan"
     space: dict[str, object] = {}
     exec(python, space)

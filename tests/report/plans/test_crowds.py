@@ -9,7 +9,7 @@ from dpverify.planning.attacks import Attack
 from dpverify.planning.crowds import Crowd, CrowdRow
 from dpverify.planning.plan import PlanRow, plan
 from dpverify.planning.sweeps.setting import FailedPlan
-from dpverify.report.plans.crowds import crowd_curves, crowd_figure, crowd_table
+from dpverify.report.plans.crowds import crowd_curves, crowd_table
 from dpverify.report.tables import as_text
 
 ENDS = (Interval(0.99, 0.99991), Interval(1.5, 1.50001), Interval(math.inf, math.inf))
@@ -52,4 +52,3 @@ def test_infinity_is_marked_at_the_edge_and_not_drawn() -> None:
     assert mark.get_xydata().tolist() == [[0.25, 1.0]]  # type: ignore[union-attr]
     assert list(budget.get_ydata()) == [1.0, 1.0]
     assert [text.get_text() for text in axes.get_xticklabels()] == ["1", "0.5", "0.25"]
-    assert len(crowd_figure(made(*ENDS)).axes) == 1

@@ -13,19 +13,19 @@ INSTALLED_BY = {
     "duckdb": "'.[aggregate]'",
     "filelock": "filelock",
     "jinja2": "'.[report]'",
-    "matplotlib": "matplotlib",
+    "matplotlib": "'.[plot]'",
     "pandas": "'.[data]'",
     "plotly": "'.[serve]'",
     "pyarrow": "'.[data]'",
     "markupsafe": "'.[report]'",
     "rich": "rich",
-    "sklearn": "scikit-learn",
+    "sklearn": "'.[learn]'",
     "starlette": "'.[serve]'",
     "sympy": "'.[theorems]'",
     "typer": "typer",
     "uvicorn": "'.[serve]'",
 }
-"""What to give to pip for a package: extras, and what an engine-only installation leaves out."""
+"""What to give to pip for a package: extras, and what the commands need and the engine does not."""
 
 
 class MissingPackageError(ImportError):
@@ -33,10 +33,11 @@ class MissingPackageError(ImportError):
 
 
 @contextmanager
-def needing(what: str) -> Iterator[None]:
+def needing(what: str, by: str | None = None) -> Iterator[None]:
     """Say what to install where an import within fails for want of one of these packages.
 
     - what: What needs it, the start of the sentence.
+    - by: What to give to pip, where that is more than the package which happens to be imported first.
 
     Raises MissingPackageError: In place of the error of the import, if it is one of `INSTALLED_BY` that is missing.
     Others pass.
@@ -50,7 +51,7 @@ def needing(what: str) -> Iterator[None]:
         package = (error.name or "").partition(".")[0]
         if package not in INSTALLED_BY:
             raise
-        given = INSTALLED_BY[package]
+        given = by or INSTALLED_BY[package]
         where = " in the folder of dpverify's source" if given.startswith("'.") else ""
         message = f"{what} needs {package}: pip install {given}{where}."
         raise MissingPackageError(message, name=error.name) from None
