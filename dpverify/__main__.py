@@ -39,6 +39,9 @@ def main() -> int:
     except MissingPackageError as error:
         print(error, file=sys.stderr)
         return 2
+    except KeyboardInterrupt:  # before there is a command line that would say so
+        print("Interrupted.", file=sys.stderr)
+        return 130
     return cli.main()
 
 

@@ -186,3 +186,18 @@ def test_only_a_command_touches_the_threads_of_its_process() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, env=environment, cwd=ROOT, check=True
     )
     assert told.stdout == "False\n"
+
+
+def test_an_interruption_while_it_starts_is_one_word() -> None:
+    code = """
+import sys
+class Interrupted:
+    def find_spec(self, name, path=None, target=None):
+        if name == "typer":
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupted())
+from dpverify.__main__ import main
+sys.exit(main())
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert (done.returncode, done.stderr) == (130, "Interrupted.\n")

@@ -184,8 +184,7 @@ function cell(query, value) {
 function encoded(query, value) {
   const lowest = Number(query.asks === "levels");
   const most = lowest ? query.instances + 1 : query.instances - 1;
-  const held = query.asks === "strings" ? cell(query, value) : value;
-  const answer = typeof held === "boolean" ? Number(held) : held;
+  const answer = query.asks === "strings" ? cell(query, value) : value;
   if (!Number.isInteger(answer) || answer < lowest || answer > most) {
     throw new Refused(`value must be an integer in [${lowest}, ${most}].`);
   }
@@ -326,7 +325,7 @@ export class Client {
    */
   static async open(manifest, hash, memory = {}) {
     const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", manifest));
-    if (hexadecimal(digest) !== hash) throw new Refused("manifest must have the hash that the application knows.");
+    if (hexadecimal(digest) !== hash) throw new Refused("hash must be the SHA-256 of the manifest's bytes.");
     const content = JSON.parse(new TextDecoder().decode(manifest));
     if (content.format !== FORMAT || content.version !== VERSION) {
       throw new Refused(`manifest must be of version ${VERSION}.`);

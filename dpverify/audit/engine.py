@@ -36,6 +36,7 @@ from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.running.runner import block_generator
 from dpverify.audit.running.watching import WATCHED, watched
 from dpverify.audit.subject import Dataset, Subject, narrowed
+from dpverify.digits import rounded
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
@@ -188,7 +189,7 @@ def _dependence(
                 check.evidence,
                 "the same randomness in all runs"
                 if smallest is None
-                else f"{100 * smallest:.2g} % of runs that repeat an earlier one's randomness",
+                else f"{rounded(100 * smallest, 2)} % of runs that repeat an earlier one's randomness",
                 0.0 if smallest is None else POWER,
             )
         )
@@ -249,7 +250,7 @@ def _loss_conforms(
     if power < POWER and float(bins.probabilities.max()) > SURE:
         least = least_other(bins.probabilities, tally.trials, level, POWER)
         if least is not None:
-            fault, power = f"another loss than the likeliest in {100 * least:.2g} % of the runs more", POWER
+            fault, power = f"another loss than the likeliest in {rounded(100 * least, 2)} % of the runs more", POWER
     return with_fault(result, fault, power)
 
 
@@ -270,7 +271,7 @@ def _lowest_digits(
         least = least_sure(trials, held_out(trials), claim.epsilon, claim.delta, level / len(pairs))
         if least is None:
             return  # too few runs for any
-        fault = f"digits of one input alone in {100.0 * least:.2g} % of the runs"
+        fault = f"digits of one input alone in {rounded(100.0 * least, 2)} % of the runs"
     method = "events learned and chosen on other outputs"
     result = AuditResult(check, 1.0, trials, method, "no digit differs", fault, POWER, level=level)
     for pair in pairs:

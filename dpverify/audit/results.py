@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from dpverify.audit.running.packed import PackedOutputs
 from dpverify.audit.subject import Dataset, narrowed
 from dpverify.claims.registry import Group, registered
+from dpverify.digits import rounded
 from dpverify.guarantee import Budget
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.laws.tally import Tally
@@ -81,7 +82,7 @@ def conforms(
         events = 2 * count_rare_events(law, tally.trials)
         least = least_share(tally.trials, 1.0 - often, level / (1.0 - _RARE) * _RARE / events, POWER)
         if least is not None:
-            fault, power = f"another outcome than the likeliest in {100 * least:.2g} % of the runs more", POWER
+            fault, power = f"another outcome than the likeliest in {rounded(100 * least, 2)} % of the runs more", POWER
     # Of columns that number cells the law has another unit than what a target returns.
     off, wide = (tally.mean - law.mean) / law.variance**0.5, tally.deviation / law.variance**0.5
     evidence = f"{result.evidence}; mean off by {off:.3g} standard deviations, spread {wide:.4g} times the claimed"
@@ -104,7 +105,7 @@ def independent(sides: Sides, where: str, level: float) -> Iterator[AuditResult]
             sides.runs,
             "binomial tails, union bound; exact level",
             check.evidence,
-            f"{what} in {100 * min(1.0, off):.2g} % of the runs more or less",
+            f"{what} in {rounded(100 * min(1.0, off), 2)} % of the runs more or less",
             POWER if off < 0.5 else 0.0,
         )
 

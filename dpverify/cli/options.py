@@ -161,6 +161,8 @@ def number(*names: str, within: str, help: str, what: str = "") -> Any:
         if nearest == 0 and value != 0:
             or_zero = " that is 0 or" if _inside(0.0, within) else ","
             _refuse(option, text, f"a number in {within}{or_zero} at least 5e-324")
+        if math.isinf(nearest):
+            _refuse(option, text, f"a number in {within}, at most 1.79e308 in size")
         if not math.isfinite(nearest) or not _inside(nearest, within):
             _refuse(option, text, f"a finite number in {within}{what}")
         return nearest

@@ -42,7 +42,7 @@ class Refused(ValueError):
 def read_manifest(data: bytes, hash: str) -> dict[str, Any]:
     """Return what a manifest says; Refused if its bytes have another SHA-256, or it is of another version."""
     if hashlib.sha256(data).hexdigest() != hash:
-        raise Refused("manifest must have the hash that the application knows.")
+        raise Refused("hash must be the SHA-256 of the manifest's bytes.")
     with contextlib.suppress(KeyError, TypeError, ValueError, RecursionError):
         content: dict[str, Any] = json.loads(data)
         if (content["format"], content["version"]) == (FORMAT, VERSION):
@@ -254,7 +254,7 @@ def encoded(query: Mapping[str, Any], answer: Any) -> list[int]:
     """Return the bits of one answer: of each level but the lowest whether it is reached, of each bucket if it is it."""
     least, most = (1, query["instances"] + 1) if query["asks"] == "levels" else (0, query["instances"] - 1)
     answer = cell(query, answer) if query["asks"] == "strings" else answer
-    if not isinstance(answer, int) or not least <= answer <= most:
+    if isinstance(answer, bool) or not isinstance(answer, int) or not least <= answer <= most:
         raise Refused(f"value must be an integer in [{least}, {most}].")
     return [int(place + 2 <= answer if least else place == answer) for place in range(query["instances"])]
 

@@ -17,7 +17,7 @@ from dpverify.collection.query import Query
 from dpverify.files import unread
 from dpverify.guarantee import Budget
 from dpverify.planning.schedules.beside import Beside
-from protocols.validation import check_file, meant
+from protocols.validation import check_file, check_integer, meant
 
 __all__ = ["design_in", "read_design"]
 
@@ -57,7 +57,9 @@ def _in_words(read: Callable[[bytes, str], Design]) -> Callable[[bytes, str], De
         try:
             return read(data, said)
         except (TypeError, ValueError) as error:
-            words = re.sub(r"Decimal\('(.*?)'\)", r"\1", str(error))
+            # A number with a point or an exponent is none of TOML's integers, whatever its value.
+            words = re.sub(r"(Decimal\('.*?'\) must be an integer)", r"\1, in digits alone,", str(error))
+            words = re.sub(r"Decimal\('(.*?)'\)", r"\1", words)
             if words == str(error) if isinstance(error, ValueError) else " must be " not in words:
                 raise
             raise ValueError(words) from error
@@ -75,6 +77,7 @@ def design_in(data: bytes, said: str) -> Design:
         asked = tomllib.loads(data.decode("utf-8-sig"), parse_float=Decimal)
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{said} must be a TOML file: {unread(error)}.") from error
+    check_integer("users", asked.get("users", 1), low=1)  # what is wrong is said before what is missing
     _check("the file", asked, _WHOLE)
     for key in ("budgets", "queries", "beside"):
         tables = asked.setdefault(key, [])

@@ -254,13 +254,20 @@ def _steps(steps: Steps) -> str:
     return ", ".join([*([counted(single, "noisy step")] if single else []), *passes, *more])
 
 
+def not_a_share(honest: int, users: int) -> str:
+    """Return what to add to a number of honest users that may have been meant as a percentage of all users."""
+    return f" (a number, not {honest} %, which is {honest / 100})" if honest <= 100 and 2 * honest < users else ""
+
+
 def enough(honest: int, users: int) -> str:
     """Return on whom a guarantee depends."""
-    return f"This holds as long as {honest:,} of {users:,} users follow the protocol, whatever the others send."
+    who = f"{honest:,} of {users:,} users{not_a_share(honest, users)}"
+    return f"This holds as long as {who} follow the protocol, whatever the others send."
 
 
 def _honest(honest: int, users: int | None) -> str:
-    return f"Honest: {honest:,} of {users:,} users; what the others send is known, or they stay away."
+    who = f"{honest:,} of {users:,} users{not_a_share(honest, users or 0)}"
+    return f"Honest: {who}; what the others send is known, or they stay away."
 
 
 def _instances(result: AccountResult) -> str:

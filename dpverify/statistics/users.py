@@ -8,6 +8,7 @@ import numpy as np
 import scipy
 from numpy.typing import ArrayLike
 
+from dpverify.digits import rounded
 from dpverify.laws.discrete import DiscreteLaw
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.dependence import pairs_at
@@ -58,7 +59,9 @@ def quiet_users(pieces: ArrayLike, law: DiscreteLaw, level: float, power: float)
         runs,
         "binomial tails, union bound over users; exact level",
         shown,
-        "a user who never adds noise" if least is None else f"a user who leaves out {100 * least:.2g} % of her noise",
+        "a user who never adds noise"
+        if least is None
+        else f"a user who leaves out {rounded(100 * least, 2)} % of her noise",
         0.0 if least is None else power,
         details=details,
     )

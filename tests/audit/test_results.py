@@ -2,9 +2,10 @@
 
 import numpy as np
 
-from dpverify.audit.results import POWER, checked, conforms, with_fault
+from dpverify.audit.results import POWER, checked, conforms, independent, with_fault
 from dpverify.audit.subject import narrowed
 from dpverify.laws.discrete import DiscreteLaw
+from dpverify.statistics.instances import Sides
 from dpverify.statistics.order.structure import StructureCheck
 
 LAW = DiscreteLaw.of(np.arange(9), np.array([1.0, 8, 28, 56, 70, 56, 28, 8, 1]) / 256)
@@ -48,3 +49,10 @@ def test_a_control_that_sees_nothing_means_no_power() -> None:
     assert (weak.power, weak.check, weak.p_value) == (0.0, "order, here", 0.5)
     assert with_fault(weak, "another", 1.5).power == 1.0
     assert 0.5 < POWER < 1.0
+
+
+def test_all_of_the_runs_are_100_percent() -> None:
+    sides = Sides([LAW, LAW])
+    sides.update(LAW.sample(8, np.random.default_rng(3)).reshape(4, 2))
+    shares = [one.fault.split(" in ")[1] for one in independent(sides, "here", 1e-3)]
+    assert shares == ["100 % of the runs more or less"] * 2

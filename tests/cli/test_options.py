@@ -70,6 +70,10 @@ def test_ranges_and_their_ends(within: str, taken: list[str], refused: list[str]
 
 def test_a_number_that_no_float_is_near_to() -> None:
     with pytest.raises(
+        ValueError, match=r"^--value='1e400' must be a number in \(-inf, inf\), at most 1\.79e308 in size"
+    ):
+        typed(number(within="(-inf, inf)", help=""), float, "1e400")
+    with pytest.raises(
         ValueError, match=r"^--value='1e-400' must be a number in \[0, 1\) that is 0 or at least 5e-324\.$"
     ):
         typed(number(within="[0, 1)", help=""), float, "1e-400")

@@ -182,7 +182,7 @@ def test_a_string_has_one_permanent_response_and_reports_are_counted() -> None:
 def test_a_manifest_has_its_hash_and_version() -> None:
     plan = made("rr")
     other = plan.data.replace(b'"version":1', b'"version":2')
-    with pytest.raises(Refused, match="hash"):
+    with pytest.raises(Refused, match=r"^hash must be the SHA-256 of the manifest's bytes\.$"):
         Client(other, plan.hash)
     with pytest.raises(Refused, match="version 1"):
         Client(other, type(plan)(other).hash)

@@ -168,3 +168,11 @@ def test_what_is_not_proved_says_so() -> None:
     shown = Guarantee(1.00001, 0.0, Adjacency.REPLACE_ONE, ThreatModel.LOCAL, Side.UPPER_BOUND, "", "")
     assert epsilon_of(shown) == "1.0001"
     assert epsilon_of(replace(shown, side=Side.ESTIMATE)) == "1.0001 (unproved)"
+
+
+@pytest.mark.parametrize("honest", [90, "0.9", 150, 5_000])
+def test_a_number_of_honest_users_that_may_be_meant_as_a_percentage_is_said_to_be_none(honest: int | str) -> None:
+    found = plan("rr", (1, "1e-6"), users=20_000, honest=honest)
+    known = account(found.protocol, delta="1e-6", honest=honest)
+    said = [" (a number, not 90 %, which is 0.9)" in printed(account_table(known), 200), "not 90 %" in str(found)]
+    assert said == [honest == 90] * 2

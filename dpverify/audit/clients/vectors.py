@@ -118,7 +118,7 @@ def wrong(query: Mapping[str, Any]) -> list[Any]:
         return bad if size == 1 else [one[0], one[1:], *([each] * size for each in bad)]
     if "asks" in query:
         least, most = asked_range(query)
-        return [None, [1], least - 1, most + 1, 10**6, "1", 0.5]
+        return [None, True, [1], least - 1, most + 1, 10**6, "1", 0.5]
     ok = value(query, random.Random(0))
     one, many = (ok, [ok, ok]) if query["instances"] == 1 else (ok[0], [*ok, ok[0]])
     if query["kind"] == "vector":

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpverify.audit.results import POWER
+from dpverify.digits import rounded
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.order.repeats import alike_runs, repeats, smallest_deviation, smallest_repeated_share
 from dpverify.statistics.order.steadiness import smallest_unsteadiness, steady_runs
@@ -77,17 +78,19 @@ class Calls:
         check = repeats(codes, *parts_of_noise(rows))
         pairs = "of near against far pairs, union bound over lags"
         if smallest is not None or check.p_value <= level:
-            share = "" if smallest is None else f"{100 * smallest:.2g} % of runs that repeat an earlier one at some lag"
-            yield result(check, share, pairs)
+            often = "" if smallest is None else rounded(100 * smallest, 2)
+            yield result(check, often and f"{often} % of runs that repeat an earlier one at some lag", pairs)
         off = 100 * smallest_deviation(runs, level, power=POWER)
         yield result(
-            alike_runs(rows), f"runs at some lag that are alike {off:.2g} % more or less often than others", pairs
+            alike_runs(rows),
+            f"runs at some lag that are alike {rounded(off, 2)} % more or less often than others",
+            pairs,
         )
         off = 100 * smallest_pattern(runs, level, power=POWER)
-        fault = f"a kind of three calls in a row that is {off:.2g} % of them more frequent than among others"
+        fault = f"a kind of three calls in a row that is {rounded(off, 2)} % of them more frequent than among others"
         yield result(successive_runs(rows), fault, "on calls that did not choose the kind, union bound over codes")
         off = 100 * smallest_unsteadiness(runs, level, power=POWER)
-        fault = f"a median that moves by {off:.2g} % of the runs in a sixteenth of them"
+        fault = f"a median that moves by {rounded(off, 2)} % of the runs in a sixteenth of them"
         by_lot = "on runs that did not choose the times, union bound over these"
         yield result(steady_runs(rows, codes, self._seed), fault, by_lot)
 

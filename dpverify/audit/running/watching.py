@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpverify.audit.results import CONTROL, POWER, checked, conforms, independent
 from dpverify.audit.running.target import TargetError, happened
 from dpverify.audit.subject import Messages
+from dpverify.digits import rounded
 from dpverify.statistics.family import AuditResult
 from dpverify.statistics.instances import Sides
 from dpverify.statistics.order.places import message_places
@@ -184,7 +185,7 @@ def _order(
         positions.runs,
         "Chernoff bounds, union bound over positions; valid at any number of runs",
         check.evidence,
-        f"a position that holds one symbol {100 * smallest:.2g} % of runs more often than chance",
+        f"a position that holds one symbol {rounded(100 * smallest, 2)} % of runs more often than chance",
         POWER if smallest < 1.0 else 0.0,
     )
 

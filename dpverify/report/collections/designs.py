@@ -10,6 +10,7 @@ from rich.text import Text
 
 from dpverify.digits import counted, rounded_up, unrounded
 from dpverify.report.layout import Rows
+from dpverify.report.tables import not_a_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,9 @@ def design_bars(found: Design, axes: Axes | None = None) -> Axes:
 
 
 def _title(found: Design) -> str:
-    honest = "" if found.honest is None else f", {found.honest:,} of them honest"
+    honest = (
+        "" if found.honest is None else f", {found.honest:,} of them honest{not_a_share(found.honest, found.users)}"
+    )
     return f"{counted(found.users, 'user')}{honest}"
 
 

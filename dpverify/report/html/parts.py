@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from dpverify.claims.bitsum import claims_of
-from dpverify.digits import counted, rounded_down, rounded_up, unrounded
+from dpverify.digits import counted, rounded, rounded_down, rounded_up, unrounded
 from dpverify.dossier.advice import ASKED
 from dpverify.dossier.contents import Dossier, Evidence
 from dpverify.guarantee import Interval
@@ -134,7 +134,7 @@ def _cards(dossier: Dossier) -> list[dict[str, str]]:
 
 
 def _share(chosen: PlanRow, published: PlanRow | None) -> str:
-    share = f"{100 * chosen.bitsum_rmse / chosen.protocol.users:.2g} % of all users"
+    share = f"{rounded(100 * chosen.bitsum_rmse / chosen.protocol.users, 2)} % of all users"
     if published is None or not chosen.bitsum_rmse:
         return share
     times = published.bitsum_rmse / chosen.bitsum_rmse

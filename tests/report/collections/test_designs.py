@@ -19,6 +19,8 @@ def test_a_design_shows_what_binds_and_what_errs() -> None:
     assert shown[0] == "2,000 users, 1,800 of them honest"
     assert [line.split()[0] for line in shown if "binds" in line] == ["7"]
     assert any("words" in line and "9 buckets" in line and " 2 " in line for line in shown)
+    few = str(replace(found, honest=90)).splitlines()[0]
+    assert few == "2,000 users, 90 of them honest (a number, not 90 %, which is 0.9)"
     assert "errs less" not in str(found)
     assert "a: the middle of all possible answers, without" in str(
         design([Query("a", bits=99)], ("1", "1e-6"), users=2)
