@@ -148,7 +148,7 @@ class Store:
     Raises
     ------
     ValueError
-        For another manifest than before, or a folder with something else or of another batch.
+        For another manifest than before, or a folder with something else, damaged or of another batch.
     """
 
     def __init__(self, folder: Path, manifest: bytes, hash: str) -> None:
@@ -168,8 +168,14 @@ class Store:
             raise ValueError(f"folder={str(folder)!r} must be empty, or have the uploads of a batch.")
         self.folder.mkdir(mode=0o700, exist_ok=True)
         keep_names(self.folder.parent)
+        self._path.touch(mode=0o600)  # in a folder that others may read, too; what SQLite writes beside it is as it is
+        self._path.chmod(0o600)
+        keep_names(self.folder)
         self._lock = threading.Lock()
-        self._database = self._connected()
+        try:
+            self._database = self._connected()
+        except sqlite3.DatabaseError as error:
+            raise ValueError(f"folder={str(folder)!r} must have the uploads of a batch: {error}.") from error
         with self._changing() as database:
             if not database.execute("SELECT name FROM sqlite_master").fetchall():
                 for table in _TABLES.split(";"):

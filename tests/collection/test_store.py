@@ -208,7 +208,25 @@ def test_what_is_told_is_on_the_disk_where_nobody_else_reads_it(
     assert store._database.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
     store.add(uploads(plan, [1] * FEW))
     store.release("q")
-    assert flushed == [tmp_path, day, day / "released"]
+    assert flushed == [tmp_path, day, day, day / "released"]
+
+
+def test_uploads_are_nobody_elses_in_a_folder_that_others_may_read(tmp_path: Path) -> None:
+    day = tmp_path / "day"
+    day.mkdir(mode=0o755)
+    (day / "uploads.db").touch(mode=0o644)  # as versions before wrote it
+    store = opened(day, few())
+    store.add(uploads(few(), [1]))
+    assert {path.name: path.stat().st_mode & 0o077 for path in day.iterdir()} == dict.fromkeys(
+        ("uploads.db", "uploads.db-shm", "uploads.db-wal"), 0
+    )
+
+
+def test_damaged_uploads_are_told(tmp_path: Path) -> None:
+    (tmp_path / "day").mkdir()
+    (tmp_path / "day" / "uploads.db").write_bytes(b"x" * 5_000)
+    with pytest.raises(ValueError, match=r"^folder='.*' must have the uploads of a batch: file is not a database\.$"):
+        opened(tmp_path / "day", few())
 
 
 def test_a_release_for_which_there_is_no_room_is_made_later(tmp_path: Path) -> None:

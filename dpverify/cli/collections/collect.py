@@ -38,7 +38,8 @@ def _opened(manifest: Path, hash: str, folder: Path, *, new: bool = True) -> Sto
     read = Manifest.read(manifest)
     if hash != read.hash:
         raise ValueError(f"hash={hash!r} must be the SHA-256 of {str(manifest)!r}, in 64 digits and letters of 0-9a-f.")
-    if not new and not (folder / "uploads.db").is_file():
+    stored = folder / "uploads.db"
+    if not new and not (stored.is_file() and stored.stat().st_size):
         raise ValueError(f"folder={str(folder)!r} must be that of a batch that `dpverify collect` took.")
     return Store(folder, read.data, hash)
 
