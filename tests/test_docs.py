@@ -208,12 +208,31 @@ def test_the_counts_of_the_readme_are_those_of_today() -> None:
 
 
 def test_the_promise_of_the_first_screen_is_kept() -> None:
-    rows = [plan("rr", ("2", "1e-6"), users=30_000, instances=768, method=way) for way in ("published", "exact")]
-    published, exact = (row.bitsum_rmse for row in rows)
+    rr, rr_exact, three, exact = (
+        plan(name, ("2", "1e-6"), users=30_000, instances=768, method=way)
+        for name in ("rr", "3nb")
+        for way in ("published", "exact")
+    )
+    assert f"{exact.bitsum_rmse:.0f}" == f"{rr_exact.bitsum_rmse:.0f}"
+    assert any("outside the published range" in note for note in rr.notes)
+    assert not any("outside the published range" in note for note in three.notes)
     for page in (README, (ROOT / "docs/index.md").read_text(encoding="utf-8")):
         text = " ".join(page.replace("*", "").split())
-        assert f"error of {published:,.0f}"[:-2] + "00 users per sum" in text
-        assert re.search(rf" to {exact:.0f}\.", text)
+        assert f"error of {three.bitsum_rmse:.0f} users per sum" in text
+        assert f" to {exact.bitsum_rmse:.0f}. So does that of randomized response" in text
+        assert f"outside its range, leads to {rr.bitsum_rmse:,.0f}"[:-2] + "00." in text
+
+
+def test_the_errors_of_the_first_plan_are_those_of_the_readme() -> None:
+    rr, rr_exact, three, exact = (
+        f"{plan(name, ('1', '1e-6'), users=1_000, instances=8, method=way).bitsum_rmse:.0f}"
+        for name in ("rr", "3nb")
+        for way in ("published", "exact")
+    )
+    text = " ".join(README.split())
+    assert f"makes sums err by {rr_exact} users." in text
+    assert f"outside its range, does by {rr}, more than the guess of 500" in text
+    assert f"by {three} where the exact law has {exact}." in text
 
 
 def test_the_words_for_the_figure_of_the_first_page_are_true() -> None:

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from benchmarks import sbom
-from dpverify import PrivacyLedger, RandomizedResponse
+from dpverify import PrivacyLedger, RandomizedResponse, cli
+from dpverify.audit.outcome import EXIT_CODES
 from dpverify.audit.running import checkpoint
 from dpverify.audit.running.checkpoint import Checkpoint, CheckpointError
 from dpverify.certificates import checker, contour_checker, step_checker
@@ -23,6 +24,7 @@ from dpverify.learning.classifier import PrivateDensityClassifier
 from dpverify.learning.files import model
 from dpverify.spending import ledger
 from dpverify.spending.lines import DamagedFileError, create
+from dpverify.statistics.family import Verdict
 
 ROOT = Path(__file__).resolve().parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -69,6 +71,19 @@ def test_the_page_has_the_formats_of_the_code() -> None:
         model.DISCRIMINANT,
         checkpoint._FORMAT,
     ]
+
+
+def test_the_page_has_the_exit_statuses_of_the_code() -> None:
+    page = (ROOT / "docs/stability.md").read_text(encoding="utf-8")
+    (listed,) = re.findall(r"exit statuses \((.*?)\)", page)
+    assert dict(re.findall(r"(\d+) ?([a-z]*)", listed)) == {
+        str(EXIT_CODES[Verdict.CONSISTENT]): "",
+        str(EXIT_CODES[Verdict.VIOLATES]): "violation",
+        "2": "bad",
+        str(EXIT_CODES[Verdict.UNDECIDED]): "undecided",
+        str(cli._FAULT): "our",
+        str(cli._INTERRUPTED): "interrupted",
+    }
 
 
 @pytest.mark.parametrize(("text", "at_most", "honest"), [(OF_0_2_0, None, None), (VERSION_2, 2, 90)])

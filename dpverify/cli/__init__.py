@@ -202,7 +202,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     - arguments: Without the program's name; those of the process when omitted.
 
-    Returns: The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or what `audit` says.
+    Returns: The exit status: 0, 2 for bad input, 70 for a fault of our own, 130 when interrupted, or the command's own.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
     choose(None)

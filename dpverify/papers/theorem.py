@@ -96,7 +96,7 @@ class Concern(StrEnum):
     """What someone who trusts the claim as printed would get wrong, from the worst down."""
 
     PRIVACY = "privacy"
-    """A run as printed may be less private than is said."""
+    """A run as printed may be less private than is said, or hardly private."""
     PROOF = "proof of privacy"
     """The privacy is not refuted, or shown here otherwise; what is printed does not show it."""
     ACCURACY = "accuracy"

@@ -158,7 +158,7 @@ class NegativeBinomialClaims(SingleNoiseClaims[NegativeBinomial]):
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0)
-        return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
+        return tuple(f"outside the published range, which needs {hypothesis.statement}" for hypothesis in failed)
 
     def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None

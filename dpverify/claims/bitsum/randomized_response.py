@@ -151,7 +151,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
         failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0, n=users)
-        return tuple(f"outside the published range: {hypothesis.statement}" for hypothesis in failed)
+        return tuple(f"outside the published range, which needs {hypothesis.statement}" for hypothesis in failed)
 
     def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> RandomizedResponse:
         if composed_epsilon.delta == 0.0:

@@ -51,6 +51,8 @@ def amplify(
     from dpverify.report.plans.amplification import inverse_table
 
     if epsilon is None:
+        if epsilon0 is None and randomizer != "gaussian":
+            raise ValueError(f"exactly one of epsilon0={epsilon0!r} and epsilon={epsilon!r} must be given.")
         found = amplification.amplify(
             randomizer,
             users=users,

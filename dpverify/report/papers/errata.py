@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["coverage_page", "errata_page"]
 
 _SECTIONS = {
-    "privacy": "Privacy: less of it than is said",
+    "privacy": "Privacy: less of it than is said, or hardly any",
     "proof of privacy": "Privacy: not refuted, but not shown by what is printed",
     "accuracy": "Accuracy: another error than is said",
     "cost": "Cost: other messages or work than is said",
@@ -33,6 +33,11 @@ def _filled(text: str, indent: str = "") -> str:
     return textwrap.fill(
         text, 120, initial_indent=indent, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+
+
+def _document(entry: Mapping[str, Any]) -> str:
+    document: str = entry["source"].split(",")[0].split()[0]
+    return document
 
 
 def _erratum(entry: Mapping[str, Any]) -> str:
@@ -66,6 +71,13 @@ def errata_page(theorems: Sequence[Mapping[str, Any]]) -> str:
             "how to compute it again. Cite keys are those of [references.md](references.md)."
         ),
     ]
+    found = Counter((_document(entry), entry["concern"]) for entry in wrong)
+    rows = [f"| document | {' | '.join(_SECTIONS)} |", f"|---|{'---:|' * len(_SECTIONS)}"]
+    rows += [
+        f"| {document} | {' | '.join(str(found[document, concern] or '') for concern in _SECTIONS)} |"
+        for document in sorted({document for document, _ in found})
+    ]
+    parts.append("\n".join(rows))
     for concern, title in _SECTIONS.items():
         chosen = [entry for entry in wrong if entry["concern"] == concern]
         if chosen:
@@ -84,7 +96,7 @@ def coverage_page(
     - statements: Document, item, its number elsewhere, and its entries with their verdicts, or why there is none.
     - rule: How a claim is read, and what each verdict means.
     """
-    counts = Counter((entry["source"].split(",")[0].split()[0], entry["verdict"]) for entry in theorems)
+    counts = Counter((_document(entry), entry["verdict"]) for entry in theorems)
     documents = sorted(
         {document for document, _ in counts}, key=lambda d: (-sum(counts[d, v] for v in _WORST_FIRST), d)
     )

@@ -41,6 +41,7 @@ def test_what_concerns_privacy_comes_first_and_failures_before_conditions() -> N
     assert [line.split()[3] for line in page.splitlines() if line.startswith("### ")] == ["3:", "2:", "1:"]
     assert max(map(len, page.splitlines())) <= 120
     assert "3 items" in page
+    assert "\n| a2000 | 2 |  |  |  | 1 |\n" in page
 
 
 def test_coverage_counts_by_document_and_verdict() -> None:
