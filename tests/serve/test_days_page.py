@@ -100,6 +100,12 @@ def test_a_mistake_is_one_sentence_and_the_answer_before_stays_marked(shown: Ope
     shown.complaints.clear()
 
 
+def test_a_field_that_a_link_brings_is_shown_where_it_is_refused(browser: Browser, server: Served) -> None:
+    with opened(browser, link(server, DAYS, delta="<b>")) as found:
+        found.page.locator("#delta-error:visible").wait_for(timeout=10_000)
+        assert found.page.locator("#delta").input_value() == "<b>"
+
+
 def test_a_figure_says_that_it_is_not_whole_and_editing_interrupts(shown: Opened) -> None:
     page, text = shown.page, DAYS.replace("80", "85")
     found = {"parts": [{"text": "Two"}], "shell": "s", "python": "p", "left_out": 0}

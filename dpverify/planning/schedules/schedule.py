@@ -355,9 +355,10 @@ class Schedule:
     def basic_epsilon(self, delta: float) -> float:
         """Return what basic composition would say: the runs' own epsilons at an equal share of delta, added up.
 
-        An upper bound, of the same laws; inf where one of them cannot be listed, or no record is replaced.
+        An upper bound, of the same laws; inf where one of them cannot be listed, no record is replaced, or no float is
+        as large as the number of runs.
         """
-        if self.adjacency is not Adjacency.REPLACE_ONE:
+        if self.adjacency is not Adjacency.REPLACE_ONE or self.at_most.bit_length() > 1023:
             return math.inf
         share = delta / self.at_most * (1.0 - 2.0 * UNIT)
         if self.uniform:

@@ -79,6 +79,7 @@ function refuse(errors) {
 
 function showErrors(errors) {
   for (const name of ["text", "link", ...FIELDS]) showError(name, errors[name]);
+  if (FIELDS.some((name) => errors[name])) byId("fields").hidden = false; // a link may have brought them
 }
 
 function take(line) {

@@ -314,3 +314,9 @@ def test_a_result_says_what_was_composed() -> None:
     assert Schedule(days(500, 700)).at_most == 2
     assert "2 runs, at most 1 a user" in str(found)
     assert found.plot().get_xlabel() == "runs"
+
+
+def test_runs_of_which_no_float_is_as_many_have_no_basic_composition() -> None:
+    found = scheduled([(CentralGaussian(90, 7.0), 10**400)], delta="1e-6")
+    assert (found.epsilon.lower, found.epsilon.upper) == (0.0, math.inf)
+    assert found.schedule.basic_epsilon(1e-6) == math.inf
