@@ -100,6 +100,17 @@ def test_what_is_missing_is_one_sentence() -> None:
     ]
 
 
+def test_what_an_audit_lacks_is_said_before_it_draws_and_a_coin_needs_nothing() -> None:
+    seen = "lambda x, rng: (drawn.append(x), x + rng.laplace())[1]"
+    noise = f"dpverify.audit_mechanism({seen}, (1, 0), (0.0, 1.0), trials=20_000)"
+    coin = "dpverify.audit_mechanism(lambda x, rng: rng.integers(2), (1, 0), (0.0, 1.0), trials=20_000)"
+    asked = ("globals().update(drawn=[])", noise, "len(drawn)", f"{coin}.verdict.value")
+    _, sentence, drawn, verdict = answers(*asked)
+    assert sentence == f"Learning what tells two inputs apart needs sklearn: {LEARN}"
+    assert 0 < drawn < 1_000
+    assert verdict == "consistent"
+
+
 @pytest.mark.parametrize(
     ("missing", "words", "sentence"),
     [

@@ -195,18 +195,21 @@ def write_files(plot: Path | None, table: Path | None, result: Drawn) -> None:
         raise typer.Exit(2)
 
 
-def write_certified(file: Path | None, made: Callable[[], dict[str, Any]], epsilon: float) -> None:
+def write_certified(
+    file: Path | None, made: Callable[[], dict[str, Any]], epsilon: float, budget: Fraction | None = None
+) -> None:
     """Write the certificate of a result that was printed, if a file is given; a sentence says if there is none.
 
     - file: Where, once `check_certified` has found that it can be written.
     - made: Returns the certificate.
     - epsilon: What was printed: if the certificate shows more, that is said.
+    - budget: The epsilon that was planned for: if the certificate shows more, so is what to plan for.
 
     Raises typer.Exit: With status 2, if there is no certificate, or it cannot be written.
     """
     if file is None:
         return
-    from dpverify.digits import rounded_down
+    from dpverify.digits import rounded_down, rounded_up
     from dpverify.planning.certificate import write_certificate
 
     try:
@@ -218,6 +221,10 @@ def write_certified(file: Path | None, made: Callable[[], dict[str, Any]], epsil
     shown = given["epsilon"]
     more = f", above the {rounded_down(epsilon, 7)} of this account" if Fraction(shown) > Fraction(epsilon) else ""
     typer.echo(f"{file} shows epsilon {shown}{more}: dpverify check {file}", err=True)
+    if budget is not None and Fraction(shown) > budget:
+        above, less = rounded_up(Fraction(shown) - budget, 3), rounded_down(budget * budget / Fraction(shown), 4)
+        told = f"that is {above} above its epsilon; to show no more than it, plan for about {less}"
+        typer.echo(f"NOT WITHIN THE BUDGET: {told}.", err=True)
 
 
 def check_certified(file: Path | None, epsilon: str | None = None) -> None:

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -110,6 +111,11 @@ def test_a_certificate_that_shows_more_than_the_account_says_so(
         file = tmp_path / "proof.json"
         write_certified(file, lambda: {"epsilon": "1.5"}, float(epsilon))
         assert capsys.readouterr().err == f"{file} shows epsilon 1.5{more}: dpverify check {file}\n"
+    write_certified(file, lambda: {"epsilon": "1.000490"}, 0.99994, Fraction(1))
+    said = "NOT WITHIN THE BUDGET: that is 0.00049 above its epsilon; to show no more than it, plan for about 0.9995."
+    assert capsys.readouterr().err.splitlines()[1] == said
+    write_certified(file, lambda: {"epsilon": "1.000490"}, 0.99994, Fraction("1.00049"))
+    assert "BUDGET" not in capsys.readouterr().err
 
 
 def test_a_closed_pipe_is_no_violation() -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import Any, Unpack
 
 import numpy as np
@@ -29,6 +30,9 @@ from dpverify.digits import typed, unrounded
 from dpverify.guarantee import Budget, BudgetLike
 from dpverify.statistics.bounds.claims import CurveClaim
 from dpverify.statistics.family import AuditResult, Verdict, decide
+from dpverify.statistics.outputs.aspects import numeric_aspects
+from dpverify.statistics.outputs.events import classifier_score
+from dpverify.statistics.outputs.learned import FEW_KINDS, kinds_of
 from protocols.validation import check_probability, check_real
 
 __all__ = ["audit_mechanism"]
@@ -136,6 +140,7 @@ def audit_mechanism(
     if inspected.refutations:
         return _refuted(given, claimed, at, pairs, inspected.refutations, 0, how, (), inspected)
     read = RowTarget.of(given, _width(given, datasets, how), resolution)
+    _check_learner(read, datasets, places, how)
     # Half of the level is for the bets, half for the test of all draws if the bets refute nothing.
     family_level = how.level * (1.0 - LEVEL_SHARE * inside) / (2.0 if anytime else 1.0)
     bets = None
@@ -285,6 +290,20 @@ def _width(target: Target, datasets: Sequence[NDArray[Any]], how: AuditOptions) 
     probed = Trials(RowTarget.widths(target), datasets, min(_PROBED, how.trials), how.seed, _PROBED)
     widths = run(probed, executor=how.executor, timeout=how.timeout)
     return int(max(column.max() for column in widths))
+
+
+def _check_learner(
+    target: Target, datasets: Sequence[NDArray[Any]], places: Sequence[tuple[int, int]], how: AuditOptions
+) -> None:
+    """Raise MissingPackageError if what learns from outputs of many kinds is missing: before all of them are drawn."""
+    with suppress(ModuleNotFoundError):
+        if find_spec("sklearn") is not None:
+            return
+    trials = min(2 * FEW_KINDS, how.trials)
+    drawn = run(Trials(target, datasets, trials, how.seed, trials), executor=how.executor, timeout=how.timeout)
+    for first, second in ((drawn[one], drawn[other]) for one, other in places):
+        if kinds_of(first, second) > FEW_KINDS and any(numeric_aspects(first, second)):
+            classifier_score(first, second)
 
 
 def _limits(

@@ -176,4 +176,4 @@ def plan(
     write(found)
     if certificate is not None:
         row = found.plans[0]
-        write_certified(certificate, row.certificate, row.guarantee.epsilon)
+        write_certified(certificate, row.certificate, row.guarantee.epsilon, budgets[0].exact_epsilon)

@@ -27,21 +27,28 @@ _REAL = ("numbers", "weights", "vector")
 
 
 def aggregate_bars(found: Aggregate, axes: Axes | None = None) -> Axes:
-    """Draw the intervals, each of its query's range."""
+    """Draw the intervals: means on the scale of their levels, all else each of its query's range."""
     from dpverify.report.plots import axes_for
 
     rows = _shown(found)
     drawn = axes_for(axes, 6.4, 1.2 + 0.3 * len(rows))
     places = range(len(rows), 0, -1)
-    # A mean has another scale than a count: each is drawn as a share of its query's largest end.
+    # A mean of levels has a scale of its own, above where there are others; of these each is drawn as a share of its
+    # query's largest end.
+    of_levels = {row.of == "levels" for row in rows}
+    means = drawn.twiny() if len(of_levels) > 1 else drawn
     largest = {row.query: max(max(r.high, r.value) for r in rows if r.query == row.query) or 1.0 for row in rows}
     for place, row in zip(places, rows, strict=True):
-        scale = largest[row.query]
+        on, scale, color = (means, 1.0, "C1") if row.of == "levels" else (drawn, largest[row.query], "C0")
         if row.low <= row.high:
-            drawn.plot([row.low / scale, row.high / scale], [place, place], color="C0", solid_capstyle="butt")
-        drawn.plot([row.value / scale], [place], "o", color="C0")
+            on.plot([row.low / scale, row.high / scale], [place, place], color=color, solid_capstyle="butt")
+        on.plot([row.value / scale], [place], "o", color=color)
     drawn.set_yticks(list(places), [_name(row) for row in rows])
-    drawn.set_xlabel("share of the largest of the query")
+    drawn.set_ylim(0.5, len(rows) + 0.5)
+    if False in of_levels:
+        drawn.set_xlabel("share of the largest of the query")
+    if True in of_levels:
+        means.set_xlabel("mean level", color="C1")
     drawn.set_title(_title(found))
     return drawn
 

@@ -17,14 +17,14 @@ from dpverify.statistics.outputs.events import Score, classifier_score, histogra
 from dpverify.statistics.outputs.trees import SmallTrees
 from protocols.classes.frozen import dataclass
 
-__all__ = ["NamedScore", "learned_scores", "table_score"]
+__all__ = ["FEW_KINDS", "NamedScore", "kinds_of", "learned_scores", "table_score"]
 
 _TABLES, _PEAKED = 12, 6
 """Tables of codes that are kept: those whose training frequencies differ most, and whose one code breaks a claim."""
 _MOST_EPSILON = 100.0
 _PLAIN = 0.05
 """The weight of a plain log-ratio: next to nothing."""
-_FEW_KINDS, _KNOWN = 64, 50
+FEW_KINDS, _KNOWN = 64, 50
 """Of so few kinds of outputs, and so many of each on average, a table of whole outputs says all that there is."""
 _NEAR = 2**16
 """Codes of a table that are no farther apart are found by their places, others by a search."""
@@ -160,10 +160,15 @@ def learned_scores(
     whole, others = tables[:1], sorted(tables[1:], key=lambda table: -table.excess)
     peaked = sorted(others[_TABLES:], key=lambda table: -table.peak)[:_PEAKED]
     scores += [NamedScore(table.aspect.name, table) for table in [*whole, *others[:_TABLES], *peaked]]
-    kinds = np.unique(np.concatenate([codes_of(first), codes_of(second)])).size
-    if numbers and not (kinds <= _FEW_KINDS and len(first) >= _KNOWN * kinds):
+    kinds = kinds_of(first, second)
+    if numbers and not (kinds <= FEW_KINDS and len(first) >= _KNOWN * kinds):
         scores.append(_classified(first[:_CLASSIFIED], second[:_CLASSIFIED], seed))
     return scores
+
+
+def kinds_of(first: NDArray[np.float64], second: NDArray[np.float64]) -> int:
+    """Return how many kinds of outputs there are on both inputs; see `FEW_KINDS`."""
+    return np.unique(np.concatenate([codes_of(first), codes_of(second)])).size
 
 
 def _classified(first: NDArray[np.float64], second: NDArray[np.float64], seed: int) -> NamedScore:

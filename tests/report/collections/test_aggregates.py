@@ -34,7 +34,16 @@ def test_the_largest_buckets_and_every_alarm_are_shown() -> None:
         assert ("Estimates are unbiased, and may be more or less than users can hold;" in one) == (value < 0.0)
     axes = found.plot()
     assert [tick.get_text() for tick in axes.get_yticklabels()][:4] == ["seen 0", "seen 1", "rating", "words 7"]
+    above = next(each for each in axes.figure.axes if each is not axes)
+    assert (above.get_xlabel(), axes.get_xlabel()) == ("mean level", "share of the largest of the query")
     plt.close(axes.figure)
+    alone = replace(found, estimates=(rating,)).plot()
+    assert alone.figure.axes == [alone]
+    assert alone.get_xlabel() == "mean level"
+    for drawn in (alone, above):  # on the scale of the levels
+        ends, point = (list(line.get_xdata()) for line in drawn.lines)
+        assert (ends, point) == ([rating.low, rating.high], [rating.value])
+    plt.close(alone.figure)
 
 
 def test_where_no_true_sum_leaves_a_batch_there_is_no_interval() -> None:
