@@ -169,7 +169,11 @@ def between(larger: Parts, smaller: Parts, level: float) -> tuple[int, int]:
 
 
 class _LevelError(ValueError):
-    """What a level must leave."""
+    """What a level is that leaves no tails, or too small ones."""
+
+    def __init__(self, level: float) -> None:
+        super().__init__(f"level={level!r} must be a probability in (1e-15, 0.5].")
+        self.level = level
 
 
 @contextmanager
@@ -178,7 +182,8 @@ def tails_of(argument: str) -> Iterator[None]:
     try:
         yield
     except _LevelError as error:
-        raise ValueError(f"{argument} must leave {error}") from None
+        left = f"a probability in (1e-15, 0.5] to each side, not {error.level:.3g}."
+        raise ValueError(f"{argument} must leave {left}") from None
 
 
 class Tails:
@@ -194,7 +199,7 @@ class Tails:
 
     def __init__(self, law: SumLaw, level: float) -> None:
         if not 1e-15 < level <= 0.5:
-            raise _LevelError(f"a probability in (1e-15, 0.5] to each side, not {level:.3g}.")
+            raise _LevelError(level)
         self.law, self.level = law, level
         moves = not all(part.pmf.size == 1 for t in (0, law.inputs) for part in law.moving(t))
         self._step = max(1, int(law.deviation / _FINE)) if moves else 1
