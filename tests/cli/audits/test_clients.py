@@ -30,5 +30,5 @@ def test_another_hash_or_query_is_refused(plan: tuple[str, str], capsys: pytest.
     for words in (["--hash", "0" * 64], ["--hash", hash, "--query", "rating"]):
         assert cli.main(["audit", "client", path, *words, "--client", said("none")]) == 2
     shown = capsys.readouterr().err
-    assert "manifest must have the hash" in shown
+    assert "hash must be the SHA-256 of the manifest's bytes." in shown
     assert "rating" in shown
