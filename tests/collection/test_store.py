@@ -64,6 +64,10 @@ def expected(query: dict[str, Any], fields: np.ndarray) -> Counter[tuple[int, ..
     if kind == "counts":
         up, down = fields[:, 0].sum(), fields[:, 1:].sum()
         return +Counter({(1,): int(up), (0,): int(down)}) if "flood" in query["tables"] else Counter({(): int(up)})
+    if kind == "sum":
+        return +Counter({(): int(fields.sum())})
+    if kind == "shares":
+        return rows(fields.reshape(-1, 1))
     if kind == "buckets":
         return Counter({(bucket,): int(count) for bucket, count in enumerate(fields.sum(axis=0))})
     if kind == "unary":
