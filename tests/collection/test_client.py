@@ -112,7 +112,8 @@ def test_uploads_are_as_long_as_the_query_says_whatever_is_held(name: str) -> No
     begin, size = header(plan.hash, 0, largest(query))
     for drawn in (b"\0", b"\xb0" if name == "unary" else b"\xff"):  # the least and the most that can be drawn
         client = Client(plan.data, plan.hash)
-        asked = {"strings": "x", "density": [0.5, -0.5, 0.0], "classifier": [1, [0.5, -0.5]]}.get(name, 1)
+        vectors = {"density": [0.5, -0.5, 0.0], "classifier": [1, [0.5, -0.5]]}
+        asked = {"strings": "x", "real": 0.5, "weights": [1, 0.05], **vectors}.get(name, 1)
         held = {"bloom": "x", "vector": ["1"] * 5, "unary": [0.4] * 5}.get(query["kind"], asked)
         single = query["instances"] == 1 or query["kind"] == "bloom" or "asks" in query
         held = held if single else [held] * query["instances"]
