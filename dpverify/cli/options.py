@@ -17,7 +17,7 @@ import typer
 from dpverify.cli.protocol_names import known_name
 from protocols.validation import meant, meant_number
 
-__all__ = ["choice", "exact", "integer", "number", "read_exactly"]
+__all__ = ["choice", "exact", "integer", "listed_floats", "number", "read_exactly"]
 
 _LARGEST_INTEGER = 2**63 - 1
 _LARGEST_EXPONENT = 307
@@ -42,6 +42,14 @@ def _decimal(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return value if value.is_finite() and text.isascii() else None
+
+
+def listed_floats(text: str) -> list[float]:
+    """Return the numbers with commas between them that a text writes, none if a part writes none, or not in 0 to 9."""
+    try:
+        return [float(part) for part in text.split(",")] if text.isascii() else []
+    except ValueError:
+        return []
 
 
 def _end(text: str) -> Fraction | float:

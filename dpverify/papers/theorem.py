@@ -241,3 +241,8 @@ class Theorem(Plain):
         if known != set(named):
             raise ValueError(f"{self.name} is about the parameters {sorted(known)}, not {sorted(named)}.")
         return tuple(each for each in self.hypotheses if not each.holds(*(named[name] for name in each.parameters)))
+
+    def outside(self, **parameters: Any) -> tuple[str, ...]:
+        """Return notes on the hypotheses that do not hold at these parameters; see `failed_hypotheses`."""
+        failed = self.failed_hypotheses(**parameters)
+        return tuple(f"outside the published range, which needs {hypothesis.statement}" for hypothesis in failed)

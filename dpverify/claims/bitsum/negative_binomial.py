@@ -157,8 +157,7 @@ class NegativeBinomialClaims(SingleNoiseClaims[NegativeBinomial]):
         return NegativeBinomial(users, float(formulas.shape(FLOATS, delta0)), float(formulas.p(FLOATS, epsilon0)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
-        failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0)
-        return tuple(f"outside the published range, which needs {hypothesis.statement}" for hypothesis in failed)
+        return self.theorems[0].outside(epsilon0=epsilon0, delta0=delta0)
 
     def least_error(
         self, users: int, composed_epsilon: ComposedEpsilon, target: float, max_messages_per_user: float | None = None

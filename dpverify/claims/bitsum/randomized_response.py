@@ -150,8 +150,7 @@ class RandomizedResponseClaims(OneMessageClaims[RandomizedResponse]):
         return RandomizedResponse(users, float(formulas.flip_probability(FLOATS, epsilon0, delta0, users)))
 
     def published_notes(self, users: int, epsilon0: float, delta0: float) -> tuple[str, ...]:
-        failed = self.theorems[0].failed_hypotheses(epsilon0=epsilon0, delta0=delta0, n=users)
-        return tuple(f"outside the published range, which needs {hypothesis.statement}" for hypothesis in failed)
+        return self.theorems[0].outside(epsilon0=epsilon0, delta0=delta0, n=users)
 
     def least_noise(self, users: int, composed_epsilon: ComposedEpsilon, target: float) -> RandomizedResponse:
         if composed_epsilon.delta == 0.0:

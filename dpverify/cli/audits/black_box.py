@@ -24,7 +24,7 @@ from dpverify.cli.audits.trials import (
     carried_out,
     claimed_any,
 )
-from dpverify.cli.options import integer, number
+from dpverify.cli.options import integer, listed_floats, number
 
 if TYPE_CHECKING:
     import numpy as np
@@ -166,11 +166,8 @@ def _numbers(option: str, text: str) -> NDArray[np.float64] | NDArray[np.int64]:
     """Return numbers with commas between them, as integers where all are."""
     import numpy as np
 
-    try:
-        values = [float(part if part.isascii() else "nan") for part in text.split(",")]
-    except ValueError:
-        values = [float("nan")]
-    if not np.isfinite(values).all():
+    values = listed_floats(text)
+    if not values or not np.isfinite(values).all():
         raise ValueError(f"{option}={text!r} must be finite numbers with commas between them.")
     numbers = np.array(values)
     whole = all(part.strip().lstrip("+-").isdigit() for part in text.split(","))

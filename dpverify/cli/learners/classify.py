@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dpverify.cli.formats import wanted
-from dpverify.cli.options import choice, exact, integer, number
+from dpverify.cli.options import choice, exact, integer, listed_floats, number
 from dpverify.cli.output import print_result
 from dpverify.cli.plans.shared import kernels
 from dpverify.cli.progress import told
@@ -267,10 +267,7 @@ def _scale(text: str) -> Any:
     """Return what --scale means."""
     if text == "unit":
         return text
-    try:
-        numbers = [float(word) for word in text.split(",") if text.isascii()]
-    except ValueError:
-        numbers = []
+    numbers = listed_floats(text)
     if len(numbers) not in (1, 2):
         raise ValueError(f"--scale={text!r} must be `unit`, a radius, or two numbers LOW,HIGH.")
     return numbers[0] if len(numbers) == 1 else tuple(numbers)

@@ -133,6 +133,13 @@ class Variable(Values):
         logs = np.where(lost, 0.5 * np.log(distance2 + np.minimum(lack, 1e100) * (4.0 + np.minimum(lack, 1e100))), logs)
         return copies * logs, copies * angles, np.where(lost, np.inf, copies * errors)
 
+    def largest_logs(self, tilt: float, thetas: Floats, copies: int) -> Floats:
+        """Return upper bounds on the real part of `n ln M` at nodes with these imaginary parts, evenly spaced."""
+        row = math.isqrt(thetas.size - 1) + 1
+        parts = self.nodes(tilt, thetas[::row], thetas[:row] - thetas[0], copies)
+        logs, _, errors = (part[: thetas.size] for part in parts)
+        return logs + np.where(np.isfinite(errors), errors, 0.0)
+
 
 @dataclass(frozen=True)
 class _Contour:
@@ -261,11 +268,9 @@ def _summed(variable: Variable, copies: int, contour: _Contour) -> _Sums:
     block = min(max(int(_APART / (speed * contour.spacing)), _SHORTEST), contour.count)
     starts = np.arange(0, contour.count, block, dtype=np.float64)
     middles = contour.spacing * (starts + 0.5 * block)
-    row = math.isqrt(middles.size - 1) + 1
-    rows = variable.nodes(contour.tilt, middles[::row], middles[:row] - middles[0], copies)
-    logs, _, errors = (part[: middles.size] for part in rows)
+    logs = variable.largest_logs(contour.tilt, middles, copies)
     reach = 0.5 * block * contour.spacing * speed * (1.0 + 1e-9)
-    moduli = np.exp((logs + np.where(np.isfinite(errors), errors, 0.0)) / copies)
+    moduli = np.exp(logs / copies)
     largest = copies * (np.log(moduli + reach) + 8.0 * UNIT)
     firsts = contour.spacing * starts
     most = largest - contour.scale + contour.falloff(firsts)

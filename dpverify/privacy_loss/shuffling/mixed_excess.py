@@ -201,10 +201,8 @@ def _bound(variable: Variable, copies: int, tilt: float, scale: float, most: int
     kappa, spacing = _SMOOTHING / tilt, 1.0 / max(_PER_TILT / tilt, _PER_DEVIATION * deviation)
     # Any of these proves a bound, also where there would be more nodes.
     count = min(math.ceil(math.sqrt(2.0 * _NEGLIGIBLE) / kappa / spacing) + 1, most)
-    thetas, block = spacing * np.arange(count, dtype=np.float64), math.isqrt(count - 1) + 1
-    logs, _, errors = (part[:count] for part in variable.nodes(tilt, thetas[::block], thetas[:block], copies))
-    # Where the error is not known the logarithm is an upper bound itself.
-    logs = _fewer(np.minimum(logs + np.where(np.isfinite(errors), errors, 0.0), scale), copies)
+    thetas = spacing * np.arange(count, dtype=np.float64)
+    logs = _fewer(np.minimum(variable.largest_logs(tilt, thetas, copies), scale), copies)
     scale = float(_fewer(np.array([scale]), copies)[0])
     exponents = logs - scale + 0.5 * kappa * kappa * (tilt * tilt - thetas * thetas)
     units = 64.0 * UNIT * (4.0 + np.abs(exponents) + np.abs(logs) + abs(scale))
