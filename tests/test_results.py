@@ -26,6 +26,7 @@ from dpverify.claims.attacks.manipulation import Manipulation, manipulation
 from dpverify.collection.analysis.aggregate import Aggregate, aggregate
 from dpverify.collection.analysis.sums import Sums
 from dpverify.collection.rehearsal import Rehearsal, Rehearsed
+from dpverify.collection.store import Arrived, Collected
 from dpverify.composition.inverse import PerInstanceBudget, per_instance_budget
 from dpverify.demo import DemoResult, DemoRow
 from dpverify.dossier.contents import Curves, Dossier
@@ -174,6 +175,7 @@ SAMPLES: dict[str, Callable[[], Shown]] = {
     "sum front": lambda: dpverify.sum_front(BUDGET, users=100, largest=2),
     "vectors": lambda: dpverify.vector_front(BUDGET, users=1000, dimension=8, max_bytes=[0.01, 9]),
     "aggregate": aggregated,
+    "collected": lambda: Collected("day", "2026-11-29T03:00Z", (Arrived("a", 3, 9, 9, 8, "open"),)),
     "rehearsal": lambda: Rehearsal(9, 1, 1, 1, 99, (Rehearsed("a", "bits", 2, 2, 1.0, 4.0, 0),), (aggregated(),)),
     "design": lambda: dpverify.design([dpverify.Query("features", bits=3)], BUDGET, users=100),
     "plan": lambda: dpverify.plan("poisson", BUDGET, **FEW),

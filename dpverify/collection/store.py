@@ -41,7 +41,7 @@ from dpverify.collection.shuffling import Shuffler
 from dpverify.collection.uploads import Collector, UploadError
 from dpverify.files import keep_names
 from dpverify.guarantee import ThreatModel
-from dpverify.shown import Plain, Shown
+from dpverify.shown import Drawn, Plain
 from dpverify.spending.lines import locked
 from protocols.classes.frozen import dataclass
 from protocols.validation import check_integer
@@ -109,7 +109,7 @@ class Arrived(Plain):
 
 
 @dataclass(frozen=True)
-class Collected(Shown):
+class Collected(Drawn):
     """How far a batch is: numbers of uploads, which are public once it is released, and nothing of what is in them.
 
     Parameters
@@ -123,6 +123,7 @@ class Collected(Shown):
     """
 
     table_by = "dpverify.report.collections.arrivals:collected_table"
+    figure_by = "dpverify.report.collections.arrivals:collected_bars"
 
     batch: str
     since: str | None

@@ -1,4 +1,4 @@
-"""What has arrived for a batch that is being collected, as a table."""
+"""What has arrived for a batch that is being collected, as a table and as bars."""
 
 from __future__ import annotations
 
@@ -10,9 +10,23 @@ from rich.text import Text
 from dpverify.report.layout import Rows
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from dpverify.collection.store import Arrived, Collected
 
-__all__ = ["collected_table"]
+__all__ = ["collected_bars", "collected_table"]
+
+
+def collected_bars(found: Collected, axes: Axes | None = None) -> Axes:
+    """Draw the number of uploads to every query."""
+    from dpverify.report.charts import bars_on
+
+    names, uploads = [row.query for row in found.rows], [float(row.uploads) for row in found.rows]
+    return bars_on(axes, names, uploads, x="uploads", title=_title(found))
+
+
+def _title(found: Collected) -> str:
+    return found.batch if found.since is None else f"{found.batch}, collected since {found.since}"
 
 
 def collected_table(found: Collected) -> RenderableType:
@@ -21,8 +35,7 @@ def collected_table(found: Collected) -> RenderableType:
     for row in found.rows:
         honest = "-" if row.needed == 1 else f"{row.least:,}"
         rows.add_row(row.query, f"{row.uploads:,}", "-" if row.users is None else f"{row.users:,}", honest, _ready(row))
-    since = "" if found.since is None else f", collected since {found.since}"
-    return Group(Text(f"{found.batch}{since}", style="bold"), rows)
+    return Group(Text(_title(found), style="bold"), rows)
 
 
 def _ready(row: Arrived) -> str:
